@@ -30,6 +30,10 @@ def killed_at_every_step(
     Yields:
         The folder that a killed process left; in the last one the action came to its end.
     """
+    rehearsal = place / "rehearsal"
+    rehearsal.mkdir()
+    prepare(rehearsal)
+    action(rehearsal)  # what it imports is not read again, and no step
     step, killed = 1, True
     while killed or stride > 1:
         if not killed:

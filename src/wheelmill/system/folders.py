@@ -99,7 +99,9 @@ def _remove_claimed(folder: Path, lock: Path, *, dry_run: bool) -> int:
     descriptor = open_locked(lock, wait=None)
     try:
         secret = _secret().encode()
-        if os.read(descriptor, len(secret)) != secret:
+        line = os.read(descriptor, len(secret))
+        is_unused = not line and not os.path.lexists(folder)  # of a process that was killed before it wrote the line
+        if line != secret and not is_unused:
             return 0
         size = size_of(folder)
         if not dry_run:

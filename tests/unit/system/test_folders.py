@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.kills import killed_at_every_step
 from tests.trees import content_of, environment_tree
 from wheelmill.system import folders
 from wheelmill.system.folders import (
@@ -87,6 +88,16 @@ def test_what_would_be_swept_is_counted_first(tmp_path: Path) -> None:
     assert left.exists()
     assert sweep(tmp_path) == 8
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_kill_at_any_step_leaves_nothing_that_the_next_process_does_not_remove(tmp_path: Path) -> None:
+    def claim(place: Path) -> None:
+        with temporary_folder(place):
+            pass
+
+    for place in killed_at_every_step(tmp_path, lambda _place: None, claim):
+        claim(place)
+        assert list(place.iterdir()) == []
 
 
 def test_nothing_else_of_a_place_is_swept(tmp_path: Path) -> None:
