@@ -21,13 +21,13 @@ from tests.machine_folders import BASE
 from tests.releases import store_in
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.wheel_site import add_wheel
-from wheelmill import pipeline
 from wheelmill.config.load import load_config
 from wheelmill.config.model import Listing
 from wheelmill.index.serve import Files, serve_folder
 from wheelmill.index.tree import Catalogue
 from wheelmill.installers.uv import own_uv
 from wheelmill.names import ProjectName
+from wheelmill.pipeline.site import Stores, build_index, catalogue_of
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.ledger.ledger import LedgerSummary
 from wheelmill.release.publish import publish
@@ -142,9 +142,9 @@ def host_of_the_pages(folder: Path, labels: Sequence[str] = LABELS) -> Iterator[
     shipped = load_config(ROOT / "config")
     names = {ProjectName(name.partition("-")[0].replace("_", "-")) for name, _ in OURS}
     config = replace(shipped, packages={name: shipped.packages[name] for name in names})  # all others take seconds
-    catalogue = pipeline.catalogue_of(config, LedgerSummary())
-    stores = pipeline.Stores(store=store, base_url="../releases", listing=Listing(), facts=config.compatibility)
-    pipeline.build_index(stores, folder / "site", catalogue=catalogue)
+    catalogue = catalogue_of(config, LedgerSummary())
+    stores = Stores(store=store, base_url="../releases", listing=Listing(), facts=config.compatibility)
+    build_index(stores, folder / "site", catalogue=catalogue)
     for name in (*USUAL, "packaging-26.0"):
         is_torch = name.startswith("torch")
         requires, code = (("filelock",), "from torch.version import __version__") if is_torch else ((), "")

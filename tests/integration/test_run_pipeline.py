@@ -9,8 +9,9 @@ from pypi_simple import ProjectPage
 from tests.releases import store_in
 from tests.unit.plan.examples import CONFIG
 from tests.unit.release.conftest import NOW, certified_wheel
-from wheelmill import pipeline
 from wheelmill.build.local import LocalBuilder
+from wheelmill.pipeline.run import Factory
+from wheelmill.pipeline.run import run as run_plan
 from wheelmill.plan.targets import Plan
 from wheelmill.release.publish import publish
 from wheelmill.smoke.environment import LocalEnvironments
@@ -22,7 +23,7 @@ def test_links_lead_to_a_store_with_any_name(tmp_path: Path) -> None:
     wheel = certified_wheel(tmp_path / "demo-1.0+cu130-py3-none-any.whl")
     publish(store, [wheel], now=NOW)
     output = tmp_path / "out"
-    factory = pipeline.Factory(
+    factory = Factory(
         builder=LocalBuilder(),
         environments=LocalEnvironments(compatibility=CONFIG.compatibility),
         policy="auto",
@@ -31,7 +32,7 @@ def test_links_lead_to_a_store_with_any_name(tmp_path: Path) -> None:
         output=output,
         progress=Progress(),
     )
-    pipeline.run(Plan(targets=(), skips=()), factory)
+    run_plan(Plan(targets=(), skips=()), factory)
     page = output / "site" / "simple" / "demo" / "index.html"
     (package,) = ProjectPage.from_html("demo", page.read_bytes(), base_url=page.as_uri()).packages
     target = Path(unquote(urlsplit(urljoin(page.as_uri(), package.url)).path))

@@ -26,7 +26,7 @@ from wheelmill.config.model import Listing
 from wheelmill.conformance.survey import check_folder
 from wheelmill.errors import ReleaseError, SiteError
 from wheelmill.index.serve import serve_folder
-from wheelmill.pipeline import Stores, build_index
+from wheelmill.pipeline.site import Stores, build_index
 from wheelmill.release.manifest import MANIFEST, ListedWheel, faults_of_wheel, manifest_from
 from wheelmill.system.files import sha256_of, sha256_of_bytes
 from wheelmill.wheel.metadata import metadata_bytes

@@ -21,10 +21,10 @@ from tests.releases import store_in
 from tests.unit.plan.examples import CONFIG, DEMO, PLAIN
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.wheel_site import add_wheel
-from wheelmill import pipeline
 from wheelmill.config.model import Listing, NameElsewhere
 from wheelmill.index.serve import serve_folder
 from wheelmill.installers.uv import own_uv
+from wheelmill.pipeline.site import Stores, build_index, catalogue_of
 from wheelmill.release.ledger.ledger import LedgerSummary
 from wheelmill.release.publish import publish
 
@@ -75,9 +75,9 @@ def world(request: pytest.FixtureRequest, tools: Path, tmp_path: Path) -> Iterat
         DEMO: replace(CONFIG.packages[DEMO], pypi=elsewhere),
         PLAIN: replace(CONFIG.packages[PLAIN], requires=(DEMO,), pypi=elsewhere),
     }
-    catalogue = pipeline.catalogue_of(replace(CONFIG, packages=packages), LedgerSummary())
-    stores = pipeline.Stores(store=store, base_url="../releases", listing=Listing(), facts=CONFIG.compatibility)
-    pipeline.build_index(stores, host / "site", catalogue=catalogue)
+    catalogue = catalogue_of(replace(CONFIG, packages=packages), LedgerSummary())
+    stores = Stores(store=store, base_url="../releases", listing=Listing(), facts=CONFIG.compatibility)
+    build_index(stores, host / "site", catalogue=catalogue)
     theirs = ("demo-1.0", "plain-2.0") if elsewhere == "same" else ("demo-9.0", "plain-9.0")
     for wheel in (*theirs, "filelock-3.20.0"):
         add_wheel(host / "pypi", f"{wheel}-py3-none-any.whl")

@@ -12,7 +12,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Protocol
@@ -266,7 +266,8 @@ def _copy_licences(folders: Mapping[Path, None], destination: Path) -> None:
 def check_built(wheel: Path, target: BuildTarget) -> None:
     """Refuse an unusable wheel of a build backend before more of it is read."""
     cell = target.cell
-    broken = f"{cell.project} {cell.version} came out as a wheel that cannot be used"
+    came_out = f"{cell.project} {cell.version} came out as"
+    broken = f"{came_out} a wheel that cannot be used"
     if findings := check_archive(wheel):
         raise BuildError("raw-wheel-refused", f"{broken}: {'; '.join(finding.detail for finding in findings)}")
     try:
@@ -278,13 +279,11 @@ def check_built(wheel: Path, target: BuildTarget) -> None:
     except UnreadableError as error:
         raise BuildError("raw-wheel-unreadable", f"{broken}: {error}") from None
     if name.project != cell.project:
-        raise BuildError(
-            "another-project", f"{cell.project} {cell.version} came out as a wheel of {name.project}: {wheel.name}"
-        )
+        raise BuildError("another-project", f"{came_out} a wheel of {name.project}: {wheel.name}")
     if pure or not shared_objects:
         raise BuildError(
             "nothing-compiled",
-            f"{cell.project} {cell.version} came out as pure Python: nothing was compiled",
+            f"{came_out} pure Python: nothing was compiled",
             hint="its setup.py may want a variable (MMCV_WITH_OPS=1 or the like) under 'env' in its entry",
         )
 
@@ -303,9 +302,8 @@ class Compiled:
     """The version of every distribution in the build environment, by name."""
     objects: CacheCounts
     images: tuple[str, ...] = ()
-    """Base images of the container that it was compiled in, by digest."""
     memory: int | None = None
-    """See `Provenance`."""
+    """See `Provenance`, as for `images`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -417,20 +415,15 @@ def _patched_source(target: BuildTarget, log: Path, progress: Progress) -> Itera
             raise BuildError("build-failed", f"{target.cell.id}: {error}\n{error.tail}") from None
 
 
-@contextmanager
-def workspace_of(target: BuildTarget, progress: Progress) -> Iterator[Path]:
+def workspace_of(target: BuildTarget, progress: Progress) -> AbstractContextManager[Path]:
     """Hold the folder of a target's group, empty at first.
 
     Its path never changes, because paths reach the compiler: nvcc names internal symbols by the source path, and
     compiler caches compare the paths of headers. With one folder for all Pythons of a group, two builds of one target
     are equal to the byte.
     """
-
-    def wait(holder: str) -> None:
-        progress.step(f"{target.cell.id}: waiting for another build of {target.cell.group}: {holder}")
-
-    with claim_folder(workspaces() / target.cell.group, wait=wait) as folder:
-        yield folder
+    waiting = f"{target.cell.id}: waiting for another build of {target.cell.group}"
+    return claim_folder(workspaces() / target.cell.group, wait=lambda holder: progress.step(f"{waiting}: {holder}"))
 
 
 def describe(target: BuildTarget, toolkit: str) -> str:

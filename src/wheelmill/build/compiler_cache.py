@@ -55,8 +55,7 @@ class CompilerCache:
 
     def variables(self, folder: PurePath | None = None, compilers: PurePath | None = None) -> Mapping[str, str]:
         """Variables that the compilers read; the arguments are the two folders' paths inside a build."""
-        asked = {name: "1" for name in ("CCACHE_DISABLE", "CCACHE_RECACHE") if os.environ.get(name)}
-        return asked | {
+        return {name: "1" for name in ("CCACHE_DISABLE", "CCACHE_RECACHE") if os.environ.get(name)} | {
             "WHEELMILL_COMPILERS": str(compilers or self.compilers),
             "CCACHE_DIR": str(folder or self.folder),
             "CCACHE_COMPILERCHECK": "content",

@@ -32,7 +32,6 @@ DISK: Final = ("no space left", "quota exceeded")
 """Phrases that blame the network, memory or disk, in lower case."""
 
 _HEADER: Final = r"(?:fatal error: |cannot open source file \")"
-_SETUP: Final = "setup.py"
 _SWITCH: Final = re.compile(r"\b[A-Z][A-Z0-9_]*_FORCE_BUILD\b")
 _MAX_SETUP_CHARS: Final = 1 << 20
 """Characters of a setup.py that are searched for a switch."""
@@ -48,7 +47,6 @@ def any_of(phrases: Iterable[str]) -> str:
 
 
 def _lacks(component: str) -> Cause:
-    """Cause for a missing component of the toolkit: by its headers, libraries or CMake targets."""
     name = _OTHER_NAMES.get(component, component)
     return Cause(
         pattern=rf"{_HEADER}(?:\w+/)?{name}\w*\.h|cannot find -l{name}|\bCUDA::{name}",
@@ -57,7 +55,6 @@ def _lacks(component: str) -> Cause:
 
 
 def _lacks_system(headers: str, dnf: str, apt: str) -> Cause:
-    """Cause for missing packages of the operating system: by one of their headers or its folder."""
     return Cause(
         pattern=_HEADER + headers,
         hint=f"system_packages: {{{{dnf: [{dnf}], apt: [{apt}]}}}} in the entry of {{project}} brings that header",
@@ -146,12 +143,7 @@ KNOWN_CAUSES: Final = (
 the {switch} that stops a download."""
 
 
-def hint_for(printed: str, package: Package, source: Path) -> str | None:
-    """Hint for the first known cause of a failure; None if the cause is not known.
-
-    `printed` is the first error of the build, or the end of its log. ``setup.py`` in `source` may name the variable
-    that stops a download.
-    """
+def _hint_for(printed: str, package: Package, source: Path) -> str | None:
     memory = (package.memory_per_job or MEMORY_PER_COMPILER) >> 30
     switch = _switch_in(printed, source)
     cause = find_cause(printed, KNOWN_CAUSES, project=package.name, memory=memory, switch=switch)
@@ -160,7 +152,7 @@ def hint_for(printed: str, package: Package, source: Path) -> str | None:
 
 def _switch_in(printed: str, source: Path) -> str:
     """Variable that stops a source's downloads, from its output or ``setup.py``, or a placeholder."""
-    setup = source / _SETUP
+    setup = source / "setup.py"
     text = ""
     if setup.is_file():
         with setup.open(encoding="utf-8", errors="replace") as file:
@@ -238,8 +230,6 @@ class _Rank(IntEnum):
 
 @dataclass(kw_only=True)
 class _FirstError:
-    """Search for the error that made a build fail, and the lines around it."""
-
     lines: list[str] = field(default_factory=list)
     line: str = ""
     """The error itself."""
@@ -250,7 +240,6 @@ class _FirstError:
     _traceback: list[str] | None = None
 
     def take(self, text: str) -> None:
-        """Process the next line."""
         text = text[:_READ]
         bare = text.strip()
         self._unit_failed = self._unit_failed or bare.startswith("FAILED: ")
@@ -276,7 +265,6 @@ class _FirstError:
         return _Rank.NONE
 
     def _follow(self, text: str, bare: str) -> None:
-        """Keep a line that may lead to an error."""
         if _LEAD.match(bare):
             self._before.append(text)
         else:
@@ -294,7 +282,6 @@ def _indent(text: str) -> int:
 
 
 def _own_frames(traceback: Sequence[str]) -> Sequence[str]:
-    """Frames of a traceback that do not belong to the build backend."""
     last = max((place for place, text in enumerate(traceback) if _BACKEND.match(text.lstrip())), default=0)
     own = (place for place in range(last + 1, len(traceback)) if traceback[place].lstrip().startswith('File "'))
     first = next(own, len(traceback))
@@ -360,22 +347,17 @@ def explain_failure(failure: ProcessError, log: Path, *, package: Package, sourc
             while text := lines.readline(MAX_LINE):
                 plain = _COLOURS.sub("", text.rstrip()).replace(f"{seen.rstrip('/')}/", "")
                 first.take(plain)
-                excuse = excuse or _excuse_in(plain)
+                lowered = plain.lower()  # finding a substring takes a fraction of the expression's time
+                if not excuse and any(phrase in lowered for phrase in _EXCUSES) and _EXCUSE.search(plain):
+                    excuse = plain
     message = f"{source.name} does not build:\n{_shown(first.lines) or failure.tail}\n{failure}\n(the whole log: {log})"
     texts = ("\n".join(first.lines) or failure.tail, excuse)
-    hint = next(filter(None, (hint_for(text, package, source) for text in texts)), None)
+    hint = next(filter(None, (_hint_for(text, package, source) for text in texts)), None)
     if excuse or not _REFUSAL.match(first.line):
         return BuildError("build-failed", message, hint=hint)
     return CompileError("compile-failed", message, line=first.line[:_LONGEST], hint=hint)
 
 
-def _excuse_in(line: str) -> str:
-    """Return the line if the machine may be to blame for it, else an empty string."""
-    lowered = line.lower()  # finding a substring takes a fraction of the expression's time
-    return line if any(phrase in lowered for phrase in _EXCUSES) and _EXCUSE.search(line) else ""
-
-
 def _shown(lines: Iterable[str]) -> str:
-    """Shorten and dedent foreign lines, and make them printable."""
     cut = (printable(line if len(line) <= _LONGEST else f"{line[:_LONGEST]} ...") for line in lines)
     return textwrap.dedent("\n".join(cut)).strip("\n")

@@ -35,8 +35,6 @@ from wheelmill.system.progress import Progress, number_of
 
 PACKAGES: Final = PurePosixPath("/opt/wheelmill/packages")
 """Path of torch and the build requirements in the container, the same for every Python."""
-
-
 PROJECT: Final = PurePosixPath("/project")
 """Path in the container of the folder in which cibuildwheel is started."""
 
@@ -54,7 +52,6 @@ class ContainerBuild:
     variables: Mapping[str, str]
     cache: CompilerCache
     create_args: Sequence[str]
-    """Options of ``docker create``."""
 
 
 def run_cibuildwheel(build: ContainerBuild) -> Path:
@@ -68,7 +65,8 @@ def run_cibuildwheel(build: ContainerBuild) -> Path:
         [*command, "--output-dir", str(output), str(PurePosixPath(source.name, target.subdirectory))],
         cwd=source.parent,  # cibuildwheel copies it, and so nothing else, to the fixed path /project
         env={
-            **_docker_environment(),
+            **process.environment_for_foreign_code(),
+            **{name: value for name, value in os.environ.items() if name.startswith("DOCKER_")},
             **build.variables,
             "TMPDIR": str(workspace),
             "CIBW_CACHE_PATH": str(workspace / "cibuildwheel"),  # else in the home folder, which may be read-only
@@ -113,15 +111,8 @@ def _repair_command(build: ContainerBuild) -> str:
     """Repair command; auditwheel has a Python of its own, which must not import from PACKAGES."""
     if build.policy is None:
         return ""
-    cell = build.task.target.cell
-    repair = shlex.join(repair_arguments(build.policy, cell.platform, cell.torch))
+    repair = shlex.join(repair_arguments(build.policy, build.task.target.cell))
     return f"env --unset=PYTHONPATH auditwheel {repair} -w {{dest_dir}} {{wheel}}"
-
-
-def _docker_environment() -> dict[str, str]:
-    """Environment of cibuildwheel and Docker's client, without the user's settings and tokens."""
-    docker = {name: value for name, value in os.environ.items() if name.startswith("DOCKER_")}
-    return process.environment_for_foreign_code() | docker
 
 
 _REFUSED: Final = (2, 3)
@@ -199,7 +190,10 @@ class DockerBuilder:
         target, source, workspace, log = task.target, task.source, task.workspace, task.log
         cell, toolkit = target.cell, self.images.of_cuda(target.cell.cuda).toolkit
         with containers.claim_run() as run:
-            image = self._make_image(target, task.progress)
+            bases = self.images.manylinux.images[cell.platform], self.images.of_cuda(cell.cuda).devel
+            own = build_image(*map(str, (*bases, self.compatibility.cuda[cell.cuda].host_gcc)))
+            check_disks([own], task.progress, python=cell.python, torch=target.torch_release)
+            image = _with_system_packages(own.make(task.progress), target, task.progress)
             task.progress.step(f"{cell.id}: preparing {describe(target, toolkit)}")
             folder = PackageFolder(directory=workspace / "packages", python=cell.python, platform=cell.platform)
             packages = install_packages(target, folder, workspace, log=log)
@@ -209,7 +203,9 @@ class DockerBuilder:
                 cores=self.limits.cpus,
                 memory=self.limits.memory,
             )
-            cache = self._cache(target, toolkit, workspace)
+            tags = f"{cell.python.interpreter}-{cell.python.abi}"
+            headers = PurePosixPath(f"/opt/python/{tags}/include/python{cell.python}")
+            cache = cache_of(target, toolkit, self.place(target), workspace, headers)
             variables = {
                 **cache.variables(_CACHE, _COMPILERS),
                 **variables_of(target, parallelism, packages=PACKAGES, toolkit=_CUDA_HOME),
@@ -237,22 +233,7 @@ class DockerBuilder:
                 _restore_owner(cache.folder, image, run)
         return wheel, packages, cache
 
-    def _make_image(self, target: BuildTarget, progress: Progress) -> str:
-        """Make the image of a target's build, if the disks have room for it."""
-        cell = target.cell
-        devel, host_gcc = self.images.of_cuda(cell.cuda).devel, self.compatibility.cuda[cell.cuda].host_gcc
-        own = build_image(str(self.images.manylinux.images[cell.platform]), str(devel), str(host_gcc))
-        check_disks([own], progress, python=cell.python, torch=target.torch_release)
-        return _with_system_packages(own.make(progress), target, progress)
-
-    def _cache(self, target: BuildTarget, toolkit: str, workspace: Path) -> CompilerCache:
-        """Open the compiler cache of a target's group, with the path of Python's headers in the image."""
-        python = target.cell.python
-        headers = PurePosixPath(f"/opt/python/{python.interpreter}-{python.abi}/include/python{python}")
-        return cache_of(target, toolkit, self.place(target), workspace, headers)
-
     def _create_args(self, run: containers.Run, packages: PackageFolder, cache: CompilerCache) -> list[str]:
-        """Options of ``docker create``: the folders that a build sees, and its limits."""
         limits = self.limits
         return [
             f"--label={run.label}",
@@ -283,7 +264,6 @@ class DockerBuilder:
 
 
 def _fault_of_source(error: ProcessError, task: BuildTask) -> BuildError:
-    """Explain a build that cibuildwheel refused, or that its compilers did."""
     if error.returncode in _REFUSED:
         line = process.printable((error.tail.strip() or str(error)).rpartition("\n")[2])[:_LINE_CHARS]
         message = f"cibuildwheel refuses {task.target.cell.id}: {line}\n(the whole log: {task.log})"
@@ -293,7 +273,6 @@ def _fault_of_source(error: ProcessError, task: BuildTask) -> BuildError:
 
 
 def _with_system_packages(image: str, target: BuildTarget, progress: Progress) -> str:
-    """Image with the target's system packages in addition."""
     if (wanted := target.package.system_packages) is None:
         return image
     more = {"BUILD_IMAGE": image, "DNF": " ".join(wanted.dnf or ()), "APT": " ".join(wanted.apt or ())}

@@ -24,7 +24,6 @@ from wheelmill.config.model import (
     LockedRequirement,
     LockedSdist,
     OwnWheel,
-    Package,
 )
 from wheelmill.errors import BuildError, ProcessError
 from wheelmill.installers.environments import PackageFolder
@@ -54,14 +53,8 @@ HEADERS: Final[dict[Component, str]] = {
 
 _EXTRAS: Final[dict[Component, str]] = {"profiler-api": "profiler"}
 """Names of components in the metapackage ``cuda-toolkit``, where they differ from ours."""
-
 _OWN_WHEELS: Final = get_args(OwnWheel)
 """In wheels such as ``nvidia-cudnn-cu13``, each in a folder such as ``nvidia/cudnn``."""
-
-
-def extras_of(components: Sequence[Component]) -> list[str]:
-    """Extras of the metapackage ``cuda-toolkit`` for some components."""
-    return [_EXTRAS.get(name, name) for name in components if name in HEADERS]
 
 
 def missing_in(home: Path, components: Sequence[Component]) -> list[Component]:
@@ -137,7 +130,7 @@ def provide_toolkit(
             "and NVIDIA publishes no compiler for it as wheels",
             hint=f"install the toolkit and set CUDA_HOME, or put it at /usr/local/cuda-{cuda}",
         )
-    parts = ",".join([*_COMPILER, *extras_of(components)])
+    parts = ",".join([*_COMPILER, *(_EXTRAS.get(name, name) for name in components if name in HEADERS)])
     try:
         packages.install([f"cuda-toolkit[{parts}]=={release}"], log=log)
     except ProcessError as error:
@@ -153,15 +146,9 @@ def has_toolkit(cuda: CudaVersion, release: str) -> bool:
 
 
 def _installed_toolkits(cuda: CudaVersion, release: str) -> Iterator[Path]:
-    return (home for home in _homes(cuda) if _release_of(home) == release)
-
-
-def _homes(cuda: CudaVersion) -> Iterator[Path]:
-    for name in ("CUDA_HOME", "CUDA_PATH"):
-        if path := os.environ.get(name):
-            yield Path(path)
-    yield Path(f"/usr/local/cuda-{cuda}")
-    yield Path("/usr/local/cuda")
+    named = [path for name in ("CUDA_HOME", "CUDA_PATH") if (path := os.environ.get(name))]
+    homes = map(Path, (*named, f"/usr/local/cuda-{cuda}", "/usr/local/cuda"))
+    return (home for home in homes if _release_of(home) == release)
 
 
 def _release_of(home: Path) -> str | None:
@@ -293,7 +280,6 @@ def _requirements_file(requirements: tuple[LockedRequirement, ...], workspace: P
 
 _SEED: Final = "--frandom-seed=wheelmill"
 """Without it, symbol names of -lineinfo builds hold the number of nvcc's process."""
-
 _SEED_SINCE: Final = CudaVersion(13, 0)
 """nvcc 12.4 refuses the option."""
 
@@ -325,16 +311,20 @@ def _seed(target: BuildTarget) -> tuple[str, ...]:
 
 
 def _fixed_variables(target: BuildTarget) -> dict[str, str]:
-    package = target.package
+    sass = [f"-gencode=arch={gpu.compute},code={gpu.sm}" for gpu in target.architectures]
+    ptx = [f"-gencode=arch={gpu.compute},code={gpu.compute}" for gpu in target.architectures if gpu.ptx]
+    gencode = {"WHEELMILL_GENCODE": " ".join(sass + ptx)} if target.package.gencode else {}
+    # Torch's extension builder takes a family for an unknown architecture; here its flags are replaced anyway.
+    for_torch = [replace(gpu, feature=gpu.feature.replace("f", "")) if gencode else gpu for gpu in target.architectures]
     return {
-        "TORCH_CUDA_ARCH_LIST": ";".join(_known_to_torch(each, package) for each in target.architectures),
+        "TORCH_CUDA_ARCH_LIST": ";".join(map(str, for_torch)),
         "CUDAARCHS": _architectures_in_forms(target)["cmake"],
         "SOURCE_DATE_EPOCH": str(SOURCE_DATE_EPOCH),
         "PYTHONHASHSEED": "0",
         "PYTHONNOUSERSITE": "1",
         "LC_ALL": "C.UTF-8",
         **({"WHEELMILL_CXX_STANDARD": str(target.cxx_standard)} if target.cxx_standard else {}),
-        **({"WHEELMILL_GENCODE": _gencode(target.architectures)} if package.gencode else {}),
+        **gencode,
         **({} if isinstance(target.source, LockedSdist) else _version_variables(target.cell)),
     }
 
@@ -356,19 +346,6 @@ def _architectures_in_forms(target: BuildTarget) -> dict[ArchForm, str]:
     return {form: ";".join(map(write, target.architectures)) for form, write in _FORMS.items()}
 
 
-def _known_to_torch(architecture: Architecture, package: Package) -> str:
-    """Write an architecture for torch's extension builder: without a family if its flags are replaced."""
-    is_family = architecture.feature == "f" and package.gencode
-    return str(replace(architecture, feature="") if is_family else architecture)
-
-
-def _gencode(architectures: tuple[Architecture, ...]) -> str:
-    """Flags of nvcc for some architectures, in the form of torch's extension builder."""
-    sass = [f"-gencode=arch={a.compute},code={a.sm}" for a in architectures]
-    ptx = [f"-gencode=arch={a.compute},code={a.compute}" for a in architectures if a.ptx]
-    return " ".join(sass + ptx)
-
-
 def _digits(architecture: Architecture) -> str:
     return architecture.capability.replace(".", "")
 
@@ -382,7 +359,6 @@ _FORMS: Final[Mapping[ArchForm, Callable[[Architecture], str]]] = {
 
 
 def _own_variables(target: BuildTarget) -> dict[str, str]:
-    """Variables that packages.yml sets for a package."""
     variables, written = dict(target.package.env), _architectures_in_forms(target)
     if own := target.package.arch_variable:
         variables = {own.name: written[own.form], **variables}

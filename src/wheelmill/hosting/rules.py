@@ -155,7 +155,6 @@ def check_actions(settings: Settings) -> Judgement:
 
 @_reads("which actions are allowed", ADMINISTRATION)
 def _check_selected_actions(settings: Settings) -> Judgement:
-    """Check that the actions of the workflows are among the selected ones."""
     selected = settings.one("/actions/permissions/selected-actions")
     patterns = selected.texts("patterns_allowed")
     names = [pattern.partition("@")[0] for pattern in patterns]
@@ -176,9 +175,8 @@ def _allowing(settings: Settings, patterns: tuple[str, ...]) -> str:
     """Allow the required actions and those allowed before, as the call replaces the list."""
     wanted = dict.fromkeys((*patterns, *(f"{action}@*" for action in _foreign_actions(settings))))
     fields = " ".join(f"-f {shlex.quote(f'patterns_allowed[]={pattern}')}" for pattern in wanted)
-    return api_command(
-        settings, "PUT", "actions/permissions/selected-actions", f"-F github_owned_allowed=true {fields}"
-    )
+    fields = f"-F github_owned_allowed=true {fields}"
+    return api_command(settings, "PUT", "actions/permissions/selected-actions", fields)
 
 
 def check_workflows(settings: Settings) -> Judgement:
@@ -258,7 +256,6 @@ def check_default_branch(settings: Settings) -> Judgement:
 
 
 def _rules_for(settings: Settings, branch: str) -> set[str]:
-    """Read the types of rules for a branch, which need not exist."""
     return {rule.value("type", str) for rule in settings.all(f"/rules/branches/{quote(branch, safe='')}")}
 
 
@@ -349,10 +346,7 @@ def check_repository(settings: Settings) -> Judgement:
 
 @_reads("the source of Pages", "Pages: read")
 def check_pages(settings: Settings) -> Judgement:
-    """Check that a workflow deploys the site.
-
-    https://docs.github.com/en/rest/pages/pages
-    """
+    """Check that a workflow deploys the site (https://docs.github.com/en/rest/pages/pages)."""
     if not _has_pages(settings):
         command = api_command(settings, "POST", "pages", "-f build_type=workflow")
         yield wrong(SettingCode.PAGES_SOURCE, "Pages is off", command)
@@ -377,16 +371,10 @@ def check_environments(settings: Settings) -> Judgement:
     for name in ENVIRONMENTS:
         if environment := environments.get(name):
             yield from _check_environment(settings, name, environment)
-        elif _is_used(settings, name):
+        # GitHub makes the one of Pages together with the site.
+        elif _has_pages(settings) if name == PAGES else name != NOTIFY or settings.variable(NOTIFIES) == "true":
             what = f"there is no environment {name}: the first job makes one that every branch may use"
             yield wrong(SettingCode.ENVIRONMENT_OPEN, what, *_closing(settings, name))
-
-
-def _is_used(settings: Settings, environment: str) -> bool:
-    """Return True if jobs will use an absent environment. GitHub makes the one of Pages together with the site."""
-    if environment == PAGES:
-        return _has_pages(settings)
-    return environment != NOTIFY or settings.variable(NOTIFIES) == "true"
 
 
 def _check_environment(settings: Settings, name: str, environment: JsonObject) -> Judgement:
@@ -492,17 +480,17 @@ def check_runners(settings: Settings) -> Judgement:
             yield settings.runners
             continue
         wanted = {label.casefold() for label in asked}
-        states = {each.value("status", str) for each in settings.runners if wanted <= _labels_of(each)}
+        states = {
+            runner.value("status", str)
+            for runner in settings.runners
+            if wanted <= {label.value("name", str).casefold() for label in runner.parts("labels")}
+        }
         text = " and ".join(asked)
         if not states and settings.is_of_organization:
             yield Unseen(f"whether a machine has the label {text}", f"a look at {page}, which shows the organization's")
         elif "online" not in states:
             what = f"no machine with the label {text} is {'online' if states else 'there'}"
             yield wrong(SettingCode.RUNNER_MISSING, what, page)
-
-
-def _labels_of(runner: JsonObject) -> set[str]:
-    return {label.value("name", str).casefold() for label in runner.parts("labels")}
 
 
 _RULES: Final[tuple[Rule, ...]] = (

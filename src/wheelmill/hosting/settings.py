@@ -30,7 +30,6 @@ FOREIGN_ACTIONS: Final = ("peter-evans/create-pull-request",)
 PACKAGE_INDEX: Final = "package-index"
 """The environment of release.yml, which only a repository has that publishes wheelmill itself."""
 PUBLISHING_ACTION: Final = "pypa/gh-action-pypi-publish"
-"""Action of that workflow."""
 
 CALLER: Final = "wheels.yml"
 """The workflow that runs start with, in a factory and in a package's own repository."""

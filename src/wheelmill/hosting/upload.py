@@ -65,7 +65,8 @@ def upload_site(site: Path, bucket: Bucket, progress: Progress) -> Upload:
     etag, content = bucket.read(_RECORD)
     before = record_from(content, UploadedSite, source=f"{bucket}/{_RECORD}").keys if content else ()
     etag = _write_record(bucket, {*before, *paths}, etag)
-    there = {key: tag for top in sorted(set(map(_top_of, paths))) for key, tag in bucket.keys(top)}
+    tops = {"".join(key.partition("/")[:2]) for key in paths}  # first folders, and keys at the top
+    there = {key: tag for top in sorted(tops) for key, tag, _ in bucket.keys(top)}
     differing = [key for key, path in paths.items() if there.get(key) != _etag_of(_content_of(key, path))]
     progress.step(f"sending {len(differing)} of {number_of(len(paths), 'object')} to {bucket}")
     for sent in begin(partial(_send, bucket, paths), differing, threads=_AT_ONCE):
@@ -79,7 +80,6 @@ def upload_site(site: Path, bucket: Bucket, progress: Progress) -> Upload:
 
 
 def _paths_in(site: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the files of a site by their keys."""
     if not (site / "simple" / _INDEX).is_file():
         raise SiteError("not-a-site", f"{site} is not a site: it has no simple/{_INDEX}")
     for path in sorted(site.rglob("*")):
@@ -99,12 +99,6 @@ def _paths_in(site: Path) -> Iterator[tuple[str, Path]]:
         tree, simple, page = f"/{key}".partition("/simple/")
         if simple and path.name == _INDEX_JSON:
             yield f"{tree}{simple}{JSON_PAGES}/{page}".removeprefix("/").removesuffix(_INDEX_JSON), path
-
-
-def _top_of(key: str) -> str:
-    """Return the prefix under which a key is listed: its first folder, or itself."""
-    first, slash, _ = key.partition("/")
-    return first + slash
 
 
 def _write_record(bucket: Bucket, keys: Mapping[str, Path] | set[str], over: str | None) -> str:

@@ -266,7 +266,7 @@ def _variant_of(name: VariantWheelName, entry: ListedWheel, plain: IndexFile) ->
     if label is None or variant_name(plain.name, name.label).filename != entry.filename:
         raise UnreadableError("variant-of-another", f"it is not a variant of {plain.filename}, which it was made of")
     evidence = entry.certificate.evidence
-    own = Variant.of_code(label.cuda, evidence.sass, evidence.ptx)
+    own = Variant.of(label.cuda, evidence.sass, evidence.ptx)
     variant = NULL_VARIANT if name.label == NULL_VARIANT.label else own
     if variant is None or variant.label != name.label:
         raise UnreadableError("variant-label-differs", "its label is not that of the GPU code in it")

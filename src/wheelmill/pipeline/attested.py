@@ -101,7 +101,6 @@ def derived_part(
 
 
 def _check_derived(entry: ListedWheel, manifest: ListedRelease, store: Store) -> None:
-    """Check that a variant wheel turns back into the plain wheel that its manifest names."""
     VariantWheelName.parse(entry.filename)  # refuses a path
     with temporary_folder() as folder:
         file = store.fetch(manifest.tag, entry.filename, entry.sha256, folder).path
@@ -121,7 +120,6 @@ class Delivery:
     folder: Path
     """The folder of the wheels and their certificates, or of folders with such wheels."""
     gate: Gate
-    """Decides which wheels may be released."""
     refusals: tuple[RefusedWheel, ...] = ()
     """Wheels that could not be read."""
 

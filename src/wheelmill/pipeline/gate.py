@@ -152,8 +152,7 @@ class GpuTrials:
                 continue
             if (said := read_record(path, Certificate)).sha256 == wheel.file.sha256:
                 rooms = (*wheel.certificate.clean_rooms, *said.clean_rooms)
-                certificate = replace(wheel.certificate, clean_rooms=rooms)
-                return replace(wheel, certificate=certificate, gpu_certificate=path)
+                return replace(wheel, certificate=replace(wheel.certificate, clean_rooms=rooms), gpu_certificate=path)
         raise ReleaseError(
             "gpu-test-failed", "did not pass on a machine with a GPU: the job 'gpu' of its group says why"
         )
@@ -182,7 +181,9 @@ class Gate:
         refused: list[RefusedWheel] = []
         for path in paths:
             try:
-                if self.attested and self._is_unsigned(path, self.attested):  # before more of it is read
+                is_file = path.is_file() and not path.is_symlink()
+                # Before more of it is read.
+                if self.attested and is_file and (path.name, sha256_of(path)) not in self.attested.files:
                     reason = f"is not attested by {self.attested.signer}"
                     refused.append(RefusedWheel(filename=path.name, code="not-attested", reason=reason, unsigned=True))
                 else:
@@ -198,21 +199,17 @@ class Gate:
         refused += [RefusedWheel(filename=name, code="delivered-twice", reason=reason) for name in twins]
         return tuple(wheel for wheel in distinct.values() if wheel.file.filename not in twins), tuple(refused)
 
-    @staticmethod
-    def _is_unsigned(path: Path, attested: Attested) -> bool:
-        return path.is_file() and not path.is_symlink() and (path.name, sha256_of(path)) not in attested.files
-
     def _examine(self, path: Path) -> TestedWheel:
         if path.is_symlink() or not path.is_file():
             raise ReleaseError("not-a-file", "is not a regular file")
         tested = tested_wheel_at(path)
         if tested is None:
             raise ReleaseError("not-tested", f"was not tested: run 'wheelmill smoke {path}' first")
-        target = self._compare(path.name, tested.certificate.provenance)
-        contents, verdict = examine_bytes(tested.file, tested.certificate.provenance, max_size=self.max_size)
+        made = tested.certificate.provenance
+        target = self._compare(path.name, made)
+        contents, verdict = examine_bytes(tested.file, made, max_size=self.max_size)
         if verdict.evidence is None or not verdict.ok:
             raise ReleaseError("smoke-refused", str(verdict).removeprefix(f"{path.name} "))
-        made = tested.certificate.provenance
         if target and made and contents and (file := contradicting_file(contents, target, made)):
             raise ReleaseError("facts-differ", f"was not built as planned: {file} in it says something else")
         findings = tuple(dict.fromkeys((*verdict.findings, *tested.certificate.findings)))
@@ -223,7 +220,6 @@ class Gate:
         return replace(tested, bundles=self._bundles_of(tested))
 
     def _bundles_of(self, wheel: TestedWheel) -> tuple[bytes, ...]:
-        """Return the attestations of a wheel, its sidecar and its certificates."""
         if self.attested is None:
             return ()
         subjects = subjects_of(wheel)

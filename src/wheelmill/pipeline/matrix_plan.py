@@ -20,7 +20,7 @@ from wheelmill.system.records import read_record
 from wheelmill.wheel.label import torch_in_json
 
 if TYPE_CHECKING:
-    from wheelmill.pipeline.outputs import CellOf, MatrixGroup, PlanMatrix, ShardLoad
+    from wheelmill.pipeline.outputs import CellOf, MatrixGroup, PlanMatrix
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,8 +103,7 @@ def matrix_content(
     Groups in ``unreleased`` were built by an earlier run and have shards of their own. Jobs read the state ``ledger``
     without asking for the newest. ``force`` builds published wheels again.
     """
-    groups = groups_of(planned)
-    dependent = waiting_groups(planned)
+    groups, dependent = groups_of(planned), waiting_groups(planned)
     ready = [group for group in groups if group.id not in dependent]
     built_by = {name: group.run for name, group in (unreleased or {}).items()}
     contents = {group.id: group_content(group, built_by.get(group.id, ""), ledger) for group in ready}
@@ -134,15 +133,13 @@ def matrix_content(
     return {
         "schema": "wheelmill.plan-matrix/1",
         "shards": [{"include": [contents[group.id] for group in shard]} for shard in shards],
-        "loads": [_load_content(load_of_all(shard)) for shard in shards],
+        "loads": [
+            {"wheels": int(load.wheels), "size": int(load.size), "machine_hours": round(load.machine_hours, 1)}
+            for load in map(load_of_all, shards)
+        ],
         "waiting": [group.id for group in groups if group.id not in taken],
         "force": force,
     }
-
-
-def _load_content(load: Load) -> ShardLoad:
-    """Describe a shard's load for people."""
-    return {"wheels": int(load.wheels), "size": int(load.size), "machine_hours": round(load.machine_hours, 1)}
 
 
 def group_content(group: Group, run: str = "", ledger: str | None = None) -> MatrixGroup:

@@ -38,7 +38,7 @@ from wheelmill.index.serve import serve_folder
 from wheelmill.index.write import write_site
 from wheelmill.names import TORCH, ReleaseTag, Sha256
 from wheelmill.pipeline.site import Stores, build_index, catalogue_of
-from wheelmill.plan.targets import BuildTarget, Cell, KnownFailure, Plan, Skip
+from wheelmill.plan.targets import BuildTarget, Cell, KnownFailure, Plan
 from wheelmill.release.ledger.records import LedgerState
 from wheelmill.release.ledger.releases import published
 from wheelmill.release.publish import assign_build_number, publish
@@ -107,17 +107,12 @@ def serve_candidate(folder: Path, wheels: Collection[WheelFile]) -> Iterator[Can
     site = site_of_folder(files, "../files", warn=lambda _text: None)
     write_site(pages_of(site), folder / "site")
     tree = max(site.trees, key=lambda tree: len(tree.projects))  # wheels for a candidate of torch are in one tree only
-    with serve_folder(folder) as url:
-        required = _required_of_others(wheels)
-        yield CandidateIndex(folder=folder, path=f"site/{tree.folder}/", url=url, requires=required)
-
-
-def _required_of_others(wheels: Collection[WheelFile]) -> tuple[str, ...]:
-    """Return the requirements of wheels, except for each other."""
     metadata = [read_metadata(metadata_bytes(wheel.path)) for wheel in wheels]
     own = {canonicalize_name(each.name) for each in metadata}
     required = {requirement for each in metadata for requirement in each.requires_dist or ()}
-    return tuple(sorted(str(each) for each in required if canonicalize_name(each.name) not in own))
+    others = tuple(sorted(str(each) for each in required if canonicalize_name(each.name) not in own))
+    with serve_folder(folder) as url:
+        yield CandidateIndex(folder=folder, path=f"site/{tree.folder}/", url=url, requires=others)
 
 
 def check_testable(environments: SmokeEnvironments, task: BuildTask) -> None:
@@ -233,7 +228,11 @@ def run(
         published=hashes,
         available=released_wheels(state, factory.store),
         kept={} if force else kept_wheels(hashes, (factory.output / "wheels", factory.output / "built")),
-        failures=[_failed_before(skip) for skip in plan.skips if skip.failure],
+        failures=[
+            RunFailure(id=skip.cell.id, error=BuildError("not-buildable", f"{skip.cell.id} {skip.reason}"))
+            for skip in plan.skips
+            if skip.failure
+        ],
     )
     left = list(plan.targets)
     try:
@@ -260,11 +259,8 @@ def run(
 
 @dataclass(frozen=True, kw_only=True)
 class _Run:
-    """State of a run: the results of its targets so far."""
-
     factory: Factory
     state: LedgerState
-    """Published wheels."""
     published: Mapping[str, Sha256]
     """The hashes of published wheels, by file name."""
     available: list[AvailableWheel]
@@ -276,9 +272,11 @@ class _Run:
     failures: list[RunFailure] = field(default_factory=list)
 
     def take(self, target: BuildTarget) -> None:
-        """Build and test a target's wheel, and record a failure."""
         try:
-            self._build_and_try(target)
+            check_required(target, self.available)
+            if tested := self._passed_before(target) or self._build_anew(target):
+                self.tested.append(tested)
+                self.available.extend(wheels_on_disk([tested.file]))
         except (BuildError, SmokeError) as error:
             self.factory.progress.step(error.explained)
             self.failures.append(RunFailure(id=target.cell.id, error=error))
@@ -288,7 +286,7 @@ class _Run:
     def _remember(self, target: BuildTarget, error: CompileError) -> None:
         """Record a failure in the ledger, since the same build would only fail again."""
         factory = self.factory
-        inputs = inputs_of(target, factory.builder.place(target), factory.policy)
+        inputs = identity_of(inputs_of(target, factory.builder.place(target), factory.policy))
         failure = KnownFailure(
             id=target.cell.id,
             target=identity_of(inputs_of(target)),
@@ -296,18 +294,11 @@ class _Run:
             reason=error.line,
             log=str(error)[-_LOG:],
         )
-
-        def edit(state: LedgerState) -> LedgerState:
-            return replace(state, failures={**state.failures, identity_of(inputs): failure})
-
         with suppress(ReleaseError, NetworkError):  # build jobs may not write there; the job of the summary does
-            factory.store.ledger.change(f"{target.cell.id} does not compile", edit)
-
-    def _build_and_try(self, target: BuildTarget) -> None:
-        check_required(target, self.available)
-        if tested := self._passed_before(target) or self._build_anew(target):
-            self.tested.append(tested)
-            self.available.extend(wheels_on_disk([tested.file]))
+            factory.store.ledger.change(
+                f"{target.cell.id} does not compile",
+                lambda state: replace(state, failures={**state.failures, inputs: failure}),
+            )
 
     def _passed_before(self, target: BuildTarget) -> TestedWheel | None:
         """Return the unreleased wheel of the same inputs that passed in an earlier run; None if there is none."""
@@ -354,7 +345,6 @@ class _Run:
         return move_wheel(certify(verdict), factory.output / "wheels")
 
     def publish(self) -> tuple[ReleaseTag, ...]:
-        """Release the wheels that passed, and make the site of all releases."""
         factory = self.factory
         publication = publish(factory.store, self.tested, now=factory.store.clock.utc(), progress=factory.progress)
         for manifest in publication.releases:
@@ -375,7 +365,3 @@ class _Run:
             warn=factory.progress.step,
         )
         return tuple(manifest.tag for manifest in publication.releases)
-
-
-def _failed_before(skip: Skip) -> RunFailure:
-    return RunFailure(id=skip.cell.id, error=BuildError("not-buildable", f"{skip.cell.id} {skip.reason}"))

@@ -135,7 +135,6 @@ def _own_folders(store: Store, base_url: str, manifests: Iterable[ListedRelease]
 def _folders_in(
     store: Store, base_url: str, releases: Iterable[LedgerRelease | ListedRelease]
 ) -> dict[tuple[str, Sha256], str]:
-    """Return the folder of every wheel of a store, by file name and hash."""
     return {
         (wheel.filename, wheel.sha256): posixpath.join(base_url, store.folder_of(wheel.sha256) or release.tag)
         for release in releases
@@ -157,7 +156,6 @@ def _published_in(unread: Collection[ReleaseTag], store: Store) -> dict[str, Sha
 def _attested_parts(
     store: Store, manifests: Sequence[ListedRelease], signer: Signer, warn: Callable[[str], None]
 ) -> Iterator[ListedRelease]:
-    """Leave out wheels without an attestation."""
     signed = {each.tag: each for each in manifests if any(entry.attested for entry in each.wheels)}
     yield from (attested_part(each, b"", signer, warn) for each in manifests if each.tag not in signed)
     for tag, bundles in store.read_each(dict.fromkeys(signed), ATTESTATIONS):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from typing import Final
 
 from wheelmill.names import ProjectName
 from wheelmill.pipeline.chain import MAX_ATTEMPTS, RunEnd
-from wheelmill.pipeline.summary import GroupOutcome, ReportedFailure, State, Summary, clip
+from wheelmill.pipeline.summary import GroupOutcome, State, Summary, clip
 from wheelmill.system.process import fenced, printable
 from wheelmill.system.progress import number_of
 
@@ -87,11 +86,8 @@ def notice_of(summary: Summary, run: RunText) -> str:
         return ""
     told = [f"{number_of(states[each], 'group')}: {WORDS[each]}" for each in WORDS if states[each] and each != "done"]
     released = sum(len(outcome.released) for outcome in summary.outcomes)
-    names = (
-        [f"failed: {', '.join(_first(summary.groups('failed', 'refused'), 5))}"]
-        if states["failed"] + states["refused"]
-        else []
-    )
+    failed = _first(summary.groups("failed", "refused"), 5)
+    names = [f"failed: {', '.join(failed)}"] if failed else []
     return "\n".join([f"{number_of(released, 'wheel')} released", *told, *names, *run.lines])
 
 
@@ -134,15 +130,12 @@ def _refusal_lines(outcomes: Iterable[GroupOutcome]) -> list[str]:
 
 def _failures_of(outcomes: Iterable[GroupOutcome]) -> list[str]:
     failures = [failure for outcome in outcomes if outcome.report for failure in outcome.report.failures]
-    lines = list(itertools.chain.from_iterable(map(_failure_lines, failures[:MAX_FAILURES])))
+    lines = []
+    for failure in failures[:MAX_FAILURES]:  # the output of foreign code is fenced
+        lines += ["", f"### `{failure.id}`: {failure.stage} failed", "", *fenced(failure.tail)]
     if len(failures) > MAX_FAILURES:
         lines += ["", f"{len(failures) - MAX_FAILURES} more failed; their logs are in the artifacts."]
     return lines[1:]
-
-
-def _failure_lines(failure: ReportedFailure) -> Sequence[str]:
-    """Format a failure and the output of foreign code."""
-    return ["", f"### `{failure.id}`: {failure.stage} failed", "", *fenced(failure.tail)]
 
 
 def _first(rows: Sequence[str], most: int, more: str = "{} more") -> list[str]:

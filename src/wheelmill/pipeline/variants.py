@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from packaging.tags import Tag
-from packaging.utils import BuildTag
 from packaging.version import Version
 
 from wheelmill.errors import IntegrityError, ReleaseError, SmokeError, UnreadableError, UsageError
@@ -30,14 +29,13 @@ _TOGETHER: Final = 240
 
 @dataclass(frozen=True, kw_only=True)
 class _Plain:
-    """Published wheel with a label of ours."""
+    """Published wheel with a label of ours, and the variants that it becomes."""
 
     tag: ReleaseTag
     entry: ListedWheel
     name: WheelName
     cuda: CudaVersion
     variants: tuple[Variant, ...] = ()
-    """The variant that it becomes."""
 
     @property
     def same_but_cuda(self) -> tuple[ProjectName, Version, frozenset[Tag]]:
@@ -102,15 +100,9 @@ def _plain_wheels(store: Store, projects: Collection[ProjectName], warn: Callabl
 def _newest_builds(wheels: Iterable[_Plain]) -> list[_Plain]:
     """Return the newest build of each wheel, which installers take."""
     newest: dict[tuple[object, ...], _Plain] = {}
-    for wheel in wheels:
-        key = (*wheel.same_but_cuda, wheel.cuda)
-        if key not in newest or _number(newest[key].name.build) < _number(wheel.name.build):
-            newest[key] = wheel
+    for wheel in sorted(wheels, key=lambda wheel: wheel.name.build or (-1, ""), reverse=True):
+        newest.setdefault((*wheel.same_but_cuda, wheel.cuda), wheel)
     return sorted(newest.values(), key=lambda wheel: wheel.entry.filename)
-
-
-def _number(build: BuildTag) -> tuple[int, str]:
-    return build or (-1, "")
 
 
 def _lacking(
@@ -118,7 +110,7 @@ def _lacking(
 ) -> tuple[Variant, ...]:
     """Return the variants of a wheel that are not published."""
     evidence = wheel.entry.certificate.evidence
-    own = Variant.of_code(wheel.cuda, evidence.sass, evidence.ptx)
+    own = Variant.of(wheel.cuda, evidence.sass, evidence.ptx)
     if own is None:
         warn(f"{wheel.entry.filename} gets no variant of its own: no label can say which GPUs its code is for")
     wanted = (own, NULL_VARIANT if is_null else None)

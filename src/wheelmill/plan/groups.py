@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass, replace
 from enum import StrEnum
 from statistics import geometric_mean, mean, median
 from typing import Final, TypeVar
@@ -123,13 +123,7 @@ class Load:
 
     def __add__(self, other: Load) -> Load:
         """Return the load of both."""
-        return Load(
-            wheels=self.wheels + other.wheels,
-            size=self.size + other.size,
-            machine_hours=self.machine_hours + other.machine_hours,
-            text=self.text + other.text,
-            artifacts=self.artifacts + other.artifacts,
-        )
+        return Load(**{name: own + getattr(other, name) for name, own in asdict(self).items()})
 
     def fits(self, limit: Load) -> bool:
         """Return whether the load is within a limit."""
@@ -202,13 +196,8 @@ def _spread(ratios: Iterable[float]) -> float:
 
 COMPILATION_SECONDS: Final = geometric_mean(seconds / count for count, seconds in _BUILDS.values())
 """The fit: half the time is as wrong as twice the time."""
-
 TYPICAL_SECONDS: Final = round(median(seconds for _, seconds in _BUILDS.values()))
 """Seconds for each GPU architecture of a source whose code is not known."""
-
-SPREAD_BY_CODE: Final = _spread(COMPILATION_SECONDS * count / seconds for count, seconds in _BUILDS.values())
-SPREAD_OF_TYPICAL: Final = _spread(TYPICAL_SECONDS / seconds for _, seconds in _BUILDS.values())
-SPREAD_OF_PRIOR: Final = _spread(again / seconds for seconds, again in _REPEATED)
 
 
 def seconds_of_code(code: SourceCode, architectures: int) -> float:
@@ -252,9 +241,9 @@ class Basis(StrEnum):
 
 _SPREADS: Final[Mapping[Basis, float]] = {
     Basis.MEASURED: 1,
-    Basis.PRIOR: SPREAD_OF_PRIOR,
-    Basis.CODE: SPREAD_BY_CODE,
-    Basis.GUESS: SPREAD_OF_TYPICAL,
+    Basis.PRIOR: _spread(again / seconds for seconds, again in _REPEATED),
+    Basis.CODE: _spread(COMPILATION_SECONDS * count / seconds for count, seconds in _BUILDS.values()),
+    Basis.GUESS: _spread(TYPICAL_SECONDS / seconds for _, seconds in _BUILDS.values()),
 }
 """Factor that the hours may be off by, either way."""
 
@@ -335,13 +324,17 @@ def estimate(plan: Plan, past: PastBuilds, *, runners: int | None = None) -> Est
     machines = max(1, min(runners or len(by_job), len(by_job)))
 
     def hours_if(direction: int) -> float:
-        """Return the hours until all is done, with each job as long as its evidence says, or off by its spread."""
+        """Return the hours until all is done, with each job as long as its evidence says, or off by its spread.
+
+        Each machine takes the longest remaining job.
+        """
         scaled = [[hours * _SPREADS[cost.basis] ** direction for hours in cost.jobs] for _, cost in costs]
-        in_turn = [jobs[0] + jobs[-1] for jobs in scaled if len(jobs) > 1]
-        return max([_until_the_last([hours for jobs in scaled for hours in jobs], machines), *in_turn])
+        busy = [0.0] * machines
+        for job in sorted((hours for jobs in scaled for hours in jobs), reverse=True):
+            heapq.heapreplace(busy, busy[0] + job)
+        return max([*busy, *(jobs[0] + jobs[-1] for jobs in scaled if len(jobs) > 1)])
 
     low, hours, high = sorted(map(hours_if, (-1, 0, 1)))  # shorter jobs may end later when their order changes
-
     return Estimate(
         wheels=len(known),
         unknown=len(plan.targets) - len(known),
@@ -360,11 +353,3 @@ def estimate(plan: Plan, past: PastBuilds, *, runners: int | None = None) -> Est
             for basis in Basis
         },
     )
-
-
-def _until_the_last(jobs: Collection[float], machines: int) -> float:
-    """Return the hours until the last machine is done, if each takes the longest remaining job."""
-    busy = [0.0] * machines
-    for job in sorted(jobs, reverse=True):
-        heapq.heapreplace(busy, busy[0] + job)
-    return max(busy)

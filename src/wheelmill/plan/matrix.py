@@ -7,7 +7,7 @@ whose required packages are neither published nor planned are reported.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from graphlib import TopologicalSorter
 from typing import Final
@@ -18,7 +18,6 @@ from wheelmill.config.model import (
     ArchitectureRule,
     Compatibility,
     Config,
-    ContainerBuilder,
     CudaRelease,
     GitSource,
     Lock,
@@ -48,18 +47,18 @@ from wheelmill.wheel.name import ABI3T_SINCE
 
 def find_obstacle(cell: Cell, package: Package, compatibility: Compatibility) -> Skip | None:
     """Return the skip of a cell that cannot have a wheel; None if it can."""
-    for obstacle, check in _CHECKS.items():
-        if reason := check(cell, package, compatibility):
-            return Skip(cell=cell, obstacle=obstacle, reason=reason)
+    if reason := compatibility.why_unknown(cell.torch, cell.cuda, cell.platform, cell.python):
+        return Skip(cell=cell, obstacle=Obstacle.UNKNOWN, reason=reason)
+    if not package.redistributable:
+        reason = f"its licence ({package.licence or 'not stated'}) does not let others be given the wheel"
+        return Skip(cell=cell, obstacle=Obstacle.LICENCE, reason=reason)
+    if reason := _unwanted(cell, package):
+        return Skip(cell=cell, obstacle=Obstacle.LEFT_OUT, reason=reason)
+    if reason := _unpublished(cell, package, compatibility):
+        return Skip(cell=cell, obstacle=Obstacle.NO_TORCH, reason=reason)
+    if reason := _uncompilable(cell, package, compatibility):
+        return Skip(cell=cell, obstacle=Obstacle.NO_GPU_CODE, reason=reason)
     return None
-
-
-def builder_obstacle(cell: Cell, builder: ContainerBuilder | None) -> Skip | None:
-    """Return a skip if the builder has no interpreter for a cell."""
-    if builder is None or builder.has(cell.python, cell.platform):
-        return None
-    reason = f"{builder.name} has no Python {cell.python} for {cell.platform}"
-    return Skip(cell=cell, obstacle=Obstacle.NO_BUILDER, reason=reason)
 
 
 def source_obstacle(cell: Cell, package: Package, lock: Lock) -> Skip | None:
@@ -105,14 +104,6 @@ def window_for(package: Package, filters: Filters) -> Window:
     )
 
 
-def default_obstacle(cell: Cell, window: Window) -> Skip | None:
-    """Return a skip that names the default, if a cell is outside that window."""
-    if (axis := _outside(window, cell)) is None:
-        return None
-    reason = f"built for {axis} unless another is asked for"
-    return Skip(cell=cell, obstacle=Obstacle.NOT_BY_DEFAULT, reason=reason)
-
-
 def architectures_for(package: Package, cell: Cell, compatibility: Compatibility) -> tuple[Architecture, ...]:
     """Return the GPU architectures to compile a cell for: those of the package that its CUDA knows.
 
@@ -135,17 +126,7 @@ def _listed_architectures(package: Package, cell: Cell) -> tuple[Architecture, .
     return tuple(listed) or next((rule.list for rule in rules if _outside(rule, cell) is None), ())
 
 
-def _unknown_value(cell: Cell, _package: Package, compatibility: Compatibility) -> str | None:
-    return compatibility.why_unknown(cell.torch, cell.cuda, cell.platform, cell.python)
-
-
-def _unlicensed(_cell: Cell, package: Package, _compatibility: Compatibility) -> str | None:
-    if package.redistributable:
-        return None
-    return f"its licence ({package.licence or 'not stated'}) does not let others be given the wheel"
-
-
-def _unwanted(cell: Cell, package: Package, _compatibility: Compatibility) -> str | None:
+def _unwanted(cell: Cell, package: Package) -> str | None:
     if package.abi == "abi3" and cell.python.free_threaded:
         return "free-threaded Python does not load abi3 wheels"
     if package.abi == "abi3t" and cell.python.free_threaded and cell.python < ABI3T_SINCE:
@@ -178,16 +159,6 @@ def _uncompilable(cell: Cell, package: Package, compatibility: Compatibility) ->
     return f"CUDA {cell.cuda} compiles for none of its GPU architectures ({', '.join(map(str, listed))})"
 
 
-_CHECKS: Final[Mapping[Obstacle, Callable[[Cell, Package, Compatibility], str | None]]] = {
-    Obstacle.UNKNOWN: _unknown_value,
-    Obstacle.LICENCE: _unlicensed,
-    Obstacle.LEFT_OUT: _unwanted,
-    Obstacle.NO_TORCH: _unpublished,
-    Obstacle.NO_GPU_CODE: _uncompilable,
-}
-"""The checks, in the order in which they are made."""
-
-
 def _outside(part: Part, cell: Cell) -> str | None:
     """Return the text of the first bound that excludes a cell; None if the cell is in the part."""
     for bound in part.bounds:
@@ -213,7 +184,9 @@ def make_plan(
     targets: list[BuildTarget] = []
     skips: list[Skip] = []
     for listed in _chosen_packages(config, filters):
-        package = _as_sample(listed, filters) if filters.sample else listed
+        package = listed
+        if filters.sample:  # whatever its licence
+            package = replace(listed, redistributable=True, architectures=filters.architectures or listed.architectures)
         window = window_for(package, filters)
         wanted: list[BuildTarget] = []
         for cell in _cells(package, facts, filters):
@@ -243,13 +216,17 @@ def make_plan(
 
 def _obstacle(cell: Cell, package: Package, window: Window, filters: Filters, config: Config) -> Skip | None:
     """Return the skip of a cell that cannot be built or was not asked for; None if there is no obstacle."""
-    return (
-        find_obstacle(cell, package, config.compatibility)
-        or builder_obstacle(cell, filters.builder)
-        or source_obstacle(cell, package, config.lock)
-        or torch_obstacle(cell, filters, config.compatibility)
-        or default_obstacle(cell, window)
-    )
+    if skip := find_obstacle(cell, package, config.compatibility):
+        return skip
+    if (builder := filters.builder) and not builder.has(cell.python, cell.platform):
+        reason = f"{builder.name} has no Python {cell.python} for {cell.platform}"
+        return Skip(cell=cell, obstacle=Obstacle.NO_BUILDER, reason=reason)
+    if skip := source_obstacle(cell, package, config.lock) or torch_obstacle(cell, filters, config.compatibility):
+        return skip
+    if (axis := _outside(window, cell)) is not None:
+        reason = f"built for {axis} unless another is asked for"
+        return Skip(cell=cell, obstacle=Obstacle.NOT_BY_DEFAULT, reason=reason)
+    return None
 
 
 def _chosen_packages(config: Config, filters: Filters) -> list[Package]:
@@ -282,11 +259,6 @@ def _in_order(config: Config) -> Iterable[Package]:
     requires = {package.name: package.expectations.requires for package in config.packages.values()}
     order = TopologicalSorter(requires).static_order()
     return (config.packages[name] for name in order if name in config.packages)
-
-
-def _as_sample(package: Package, filters: Filters) -> Package:
-    """Return the package as a sample: whatever its licence, for the requested GPU architectures."""
-    return replace(package, redistributable=True, architectures=filters.architectures or package.architectures)
 
 
 def _cells(package: Package, compatibility: Compatibility, filters: Filters) -> Iterator[Cell]:
@@ -330,11 +302,13 @@ def newest_torch(cuda: CudaVersion, compatibility: Compatibility) -> TorchVersio
 
 def _target(cell: Cell, package: Package, config: Config, *, sample: bool) -> BuildTarget:
     facts = config.compatibility
-    torch = _torch_to_link(cell, facts)
+    torch = cell.torch
+    if isinstance(torch, StableTorch):  # the oldest that it serves, since the others keep its ABI
+        torch = facts.torches_in(torch, cell.cuda, cell.platform, cell.python)[0]
     release = facts.torch.known(torch) if torch else None
     requirements = config.lock.requirements.get(package.name)
     cuda = facts.cuda[cell.cuda]
-    loads_compressed = size_driver_for(package, cuda)
+    loads_compressed = _size_driver_for(package, cuda)
     return BuildTarget(
         cell=cell,
         package=package,
@@ -343,20 +317,13 @@ def _target(cell: Cell, package: Package, config: Config, *, sample: bool) -> Bu
         torch_release=release.release if release else None,
         torch_backend=facts.torch_place(torch, cell.cuda, cell.platform) if torch else None,
         architectures=architectures_for(package, cell, facts),
-        cxx_standard=cxx_standard_for(package, cell.torch, facts),
+        cxx_standard=_cxx_standard_for(package, cell.torch, facts),
         nvcc_flags=((_FOR_SIZE,) if loads_compressed else ()) + package.nvcc_flags,
         driver=max(filter(None, (cuda.minimum_driver, loads_compressed)), key=Version),
         requirements=requirements.pinned if requirements else None,
         pythons=(cell.python,),
         sample=sample,
     )
-
-
-def _torch_to_link(cell: Cell, compatibility: Compatibility) -> TorchVersion | None:
-    """Return the torch to build a wheel against: the oldest that it serves, since the others keep its ABI."""
-    if isinstance(cell.torch, StableTorch):
-        return compatibility.torches_in(cell.torch, cell.cuda, cell.platform, cell.python)[0]
-    return cell.torch
 
 
 def _share_wheels(targets: Sequence[BuildTarget]) -> tuple[list[BuildTarget], list[Skip]]:
@@ -372,33 +339,26 @@ def _share_wheels(targets: Sequence[BuildTarget]) -> tuple[list[BuildTarget], li
         by_abi = sorted(group, key=lambda target: (target.abi, target.cell.python))
         for abi, alike in itertools.groupby(by_abi, key=lambda target: target.abi):
             oldest, *others = alike
-            pythons = tuple(target.cell.python for target in (oldest, *others))
-            builders.append(replace(oldest, pythons=pythons))
+            builders.append(replace(oldest, pythons=tuple(target.cell.python for target in (oldest, *others))))
             reason = f"the {abi} wheel that Python {oldest.cell.python} builds is for it too"
             served.extend(Skip(cell=target.cell, obstacle=Obstacle.SHARED, reason=reason) for target in others)
     return builders, served
 
 
-def cxx_standard_for(package: Package, torch: TorchNeed | None, compatibility: Compatibility) -> int | None:
-    """Return the minimum C++ standard of a package; None if its source decides.
-
-    The headers of torch's stable ABI ask for none, whichever torch they come with.
-    """
+def _cxx_standard_for(package: Package, torch: TorchNeed | None, compatibility: Compatibility) -> int | None:
+    """Return the minimum C++ standard; None if the source decides. The headers of torch's stable ABI ask for none."""
     if package.cxx_standard == "as-is":
         return None
-    asked = compatibility.cxx_standard(torch) if isinstance(torch, TorchVersion) else None
-    return package.cxx_standard or asked
+    return package.cxx_standard or (compatibility.cxx_standard(torch) if isinstance(torch, TorchVersion) else None)
 
 
-def size_driver_for(package: Package, cuda: CudaRelease) -> str | None:
-    """Return the oldest driver that loads GPU code compressed for size; None if nvcc does not compress for size.
-
-    Unless the package decides, nvcc does if every driver for the CUDA release loads such code.
-    """
+def _size_driver_for(package: Package, cuda: CudaRelease) -> str | None:
+    """Return the oldest driver that loads GPU code compressed for size; None if nvcc does not compress for size."""
     driver = cuda.size_driver
     if driver is None or package.compress == "as-is":
         return None
-    return driver if package.compress or Version(driver) <= Version(cuda.minimum_driver) else None
+    every_driver_loads_it = Version(driver) <= Version(cuda.minimum_driver)
+    return driver if package.compress or every_driver_loads_it else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -406,9 +366,7 @@ class Missing:
     """Required package that is neither published nor planned for cells of its dependent."""
 
     project: ProjectName
-    """The package that is planned."""
     requires: ProjectName
-    """The package that it requires."""
     cells: tuple[Cell, ...]
     """The cells of `project` that could be built, but not tested."""
 

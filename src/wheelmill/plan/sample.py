@@ -15,8 +15,6 @@ from wheelmill.plan.targets import BuildTarget, Cell, Obstacle, PastBuilds, Plan
 _SAMPLED: Final = Platform("linux", "x86_64")
 _SAMPLE_SIZE: Final = 3
 """Packages that are built for a new torch without a request."""
-
-
 _USUAL_PYTHON: Final = PythonVersion(3, 12)
 """That of Ubuntu 24.04, which most machines with a GPU have."""
 
@@ -36,10 +34,14 @@ def smallest_sample_of(plan: Plan, *, python: PythonVersion, can_build: Callable
     It is the newest target with a compiler (`can_build`), for the newest of its architectures. `python` is preferred if
     there is a choice: it is surely installed.
     """
+
+    def newness(target: BuildTarget) -> tuple[Version, CudaVersion, Version, bool, PythonVersion]:
+        version, cuda, torch, own = age_of(target)
+        return version, cuda, torch, python in target.pythons, own
+
     best: dict[ProjectName, BuildTarget] = {}
     for target in filter(can_build, plan.targets):
-        name = target.cell.project
-        best[name] = max(best.get(name, target), target, key=lambda each: _newest_with(python, each))
+        best[target.cell.project] = max(best.get(target.cell.project, target), target, key=newness)
     sampled = _only(plan, {target.cell for target in best.values()})
     targets = (replace(each, architectures=(max(each.architectures),)) for each in sampled.targets)
     return replace(sampled, targets=tuple(targets))
@@ -81,13 +83,6 @@ def _usualness(target: BuildTarget) -> tuple[Version, Version, bool, bool, CudaV
 def _newest_with_oldest(target: BuildTarget) -> tuple[Version, CudaVersion, tuple[int, int, bool]]:
     python = target.cell.python
     return Version(target.cell.version), target.cell.cuda, (-python.major, -python.minor, not python.free_threaded)
-
-
-def _newest_with(
-    python: PythonVersion, target: BuildTarget
-) -> tuple[Version, CudaVersion, Version, bool, PythonVersion]:
-    version, cuda, torch, own = age_of(target)
-    return version, cuda, torch, python in target.pythons, own
 
 
 def age_of(target: BuildTarget) -> tuple[Version, CudaVersion, Version, PythonVersion]:

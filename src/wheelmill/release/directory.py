@@ -71,6 +71,7 @@ class DirectoryStore(PlainStore):
 
     directory: Path
     clock: Clock
+    lists_at_once = True  # the files are on this disk
 
     @functools.cached_property
     def ledger(self) -> Ledger:
@@ -80,10 +81,11 @@ class DirectoryStore(PlainStore):
     def tags(self) -> frozenset[ReleaseTag]:
         """See `Releases.tags`; each release is a folder."""
         names = os.listdir(self.directory) if self.directory.is_dir() else ()  # noqa: PTH208 - quick
-        return frozenset(ReleaseTag(name) for name in names if self._is_like_release(name))
-
-    def _is_like_release(self, name: str) -> bool:
-        return is_like_date_tag(name) or (name[0] != "." and (self.directory / name / MANIFEST).is_file())
+        return frozenset(
+            ReleaseTag(name)
+            for name in names
+            if is_like_date_tag(name) or (name[0] != "." and (self.directory / name / MANIFEST).is_file())
+        )
 
     def is_published(self, tag: ReleaseTag) -> bool:
         """See `Releases.is_published`; renaming makes a whole folder appear at once."""
@@ -94,20 +96,11 @@ class DirectoryStore(PlainStore):
     ) -> Iterator[tuple[ReleaseTag, bytes | WheelmillError]]:
         """See `Releases.read_each`."""
         for tag in wanted:
+            path = self.directory / tag / filename
             try:
-                yield tag, (self.directory / tag / filename).read_bytes()
+                yield tag, path.read_bytes()
             except OSError as error:
-                yield (
-                    tag,
-                    ReleaseError(
-                        "release-unreadable", f"{self.directory / tag / filename} cannot be read: {error.strerror}"
-                    ),
-                )
-
-    @property
-    def lists_at_once(self) -> bool:
-        """True, as the files are on this disk."""
-        return True
+                yield tag, ReleaseError("release-unreadable", f"{path} cannot be read: {error.strerror}")
 
     def assets(self) -> dict[ReleaseTag, frozenset[str]]:
         """See `Releases.assets`."""
@@ -125,15 +118,12 @@ class DirectoryStore(PlainStore):
     @contextmanager
     def publisher(self, *, now: datetime, progress: Progress, until: float | None) -> Iterator[FolderPublisher]:  # noqa: ARG002 - nothing takes long
         """See `Store.publisher`."""
-
-        def wait(holder: str) -> None:
-            progress.step(f"waiting for another release: {holder}")
-
         lock = self.directory / ".lock"
         with ExitStack() as stack:
             try:
                 make_public_folder(self.directory)
-                stack.enter_context(hold(lock, wait=wait))
+                held = hold(lock, wait=lambda holder: progress.step(f"waiting for another release: {holder}"))
+                stack.enter_context(held)
             except OSError as error:
                 raise ReleaseError("release-not-writable", f"{lock} cannot be written: {error.strerror}") from None
             publisher = FolderPublisher(directory=self.directory, now=now)

@@ -121,8 +121,7 @@ def _sort(
 def _unlistable(wheel: TestedWheel) -> str | None:
     """Return the reason why no index would list a wheel; None if all would."""
     try:
-        manifest = manifest_of(ReleaseTag(""), [entry_of(wheel)], now=datetime.now(UTC))
-        (entry,) = listed_of(manifest).wheels
+        (entry,) = listed_of(manifest_of(ReleaseTag(""), [entry_of(wheel)], now=datetime.now(UTC))).wheels
         faults = faults_of_wheel(entry, name_without_label(entry.filename))
     except (ReleaseError, ValueError) as error:
         faults = str(error).splitlines()

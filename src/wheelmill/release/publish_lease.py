@@ -92,7 +92,6 @@ class PublishLease:
         self._clock.sleep(pause.total_seconds())
 
     def _take(self, state: LedgerState) -> LedgerState:
-        """Take the lease if it is free or its holder counts as dead."""
         lease = state.work.leases.get(PUBLISHING)
         if lease and lease.nonce != self._nonce and self._clock.utc() - lease.since < self._stale:
             return state
@@ -120,10 +119,8 @@ class PublishLease:
 
 
 STALE: Final = timedelta(minutes=75)
-"""Silence after which a publisher counts as dead. One that waits for GitHub's rate limit is silent for up to an hour.
-
-https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api#handle-rate-limit-errors-appropriately
-"""
+"""Silence after which a publisher counts as dead. One that waits for GitHub's rate limit is silent for up to an hour
+(https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api#handle-rate-limit-errors-appropriately)."""
 
 CHANGES_AN_HOUR: Final = 440
 """Changes of the 500 that GitHub allows; the rest are for the ledger itself, and for publishing what was sent."""
@@ -159,9 +156,8 @@ class RateLimitedLease(PublishLease):
         while self._clock.utc() > self._valid or not (self._left or self._spare):
             self._left, pause = self._reserve()
             if not self._left and not self._spare:
-                self._progress.step(
-                    f"GitHub takes 500 changes an hour: waiting for {pause.total_seconds():.0f} seconds"
-                )
+                seconds = pause.total_seconds()
+                self._progress.step(f"GitHub takes 500 changes an hour: waiting for {seconds:.0f} seconds")
                 self.wait(pause)
         if self._left:
             self._left -= 1

@@ -46,8 +46,7 @@ def sbom_of(wheel: TestedWheel) -> bytes:
             read_sbom(own, content)
         except UnreadableError:
             metadata = metadata_in(archive)
-            libraries = filter(is_bundled, archive.namelist())
-            bundled = {name: sha256_of_bytes(archive.read(name)) for name in libraries}
+            bundled = {name: sha256_of_bytes(archive.read(name)) for name in archive.namelist() if is_bundled(name)}
         else:
             return content
     name = name_without_label(wheel.file.filename)

@@ -45,7 +45,6 @@ TIME_LIMIT: Final = 600.0
 """Seconds that one step in an environment may take."""
 MEMORY_LIMIT: Final = 16 << 30
 """Bytes that a container may use."""
-
 FREE_DISK: Final = 1 << 30
 """Bytes on this machine: a small build with its toolkit takes half of it. Torch arrives before compilers run."""
 
@@ -166,9 +165,8 @@ def evaluate(environment: SmokeEnvironment, answer: type[Answer], code: str, *ar
         return TypeAdapter(answer).validate_json(printed.rstrip().rpartition("\n")[2], strict=True)
     except ValidationError:
         message = "something in the environment printed what was not asked for"
-        raise ProcessError(
-            "environment-failed", message, returncode=0, tail=f"{message}:\n{printed[-_SHOWN:]}"
-        ) from None
+        tail = f"{message}:\n{printed[-_SHOWN:]}"
+        raise ProcessError("environment-failed", message, returncode=0, tail=tail) from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,14 +178,9 @@ class LocalEnvironment:
     torch_place: str | None
     """See `torch_options`."""
     index_url: str
-    """URL of the temporary index."""
     interpreter: Path
     """Folder of its Python."""
-
-    @property
-    def place(self) -> str:
-        """This machine; see `SmokeEnvironment`."""
-        return THIS_MACHINE
+    place = THIS_MACHINE
 
     def run(self, code: str, *arguments: str) -> str:
         """Run Python code; see `SmokeEnvironment`."""
@@ -286,7 +279,6 @@ class DockerEnvironment:
     python: str
     """The interpreter of its image, with pip."""
     index_url: str
-    """URL of the temporary index."""
     beside: str
     """Holds the wheels that the candidate needs beside itself."""
 
@@ -340,7 +332,8 @@ class DockerEnvironments:
                 platform=THIS_PLATFORM,
                 torch_backend=place,
             )
-        _make_readable(index.folder)
+        for path in (index.folder, *index.folder.rglob("*")):  # root in the container cannot read other users' files
+            path.chmod(0o755 if path.is_dir() else 0o644)
         return [
             _container_environment(base, image, python, torch, index=index, progress=progress)
             for torch in torches
@@ -400,9 +393,3 @@ def _container_environment(
 
 def _beside(python: PythonVersion, torch: TorchVersion | None) -> str:
     return f"beside/{python.abi}" + (f"/torch{torch}" if torch else "")
-
-
-def _make_readable(folder: Path) -> None:
-    """Make a folder readable for all users: root in the container cannot read other users' files."""
-    for path in (folder, *folder.rglob("*")):
-        path.chmod(0o755 if path.is_dir() else 0o644)

@@ -17,7 +17,7 @@ from wheelmill.names import PythonVersion, StableTorch, TorchNeed
 from wheelmill.smoke.verdict import Evidence
 from wheelmill.wheel.archive import check_archive, open_archive
 from wheelmill.wheel.findings import Code, Finding
-from wheelmill.wheel.kernels import KernelReader
+from wheelmill.wheel.gpu_code import KernelReader
 from wheelmill.wheel.libraries import cuda_major_of
 from wheelmill.wheel.metadata import dist_info_of, entry_points_of, metadata_in, read_metadata, wheel_file_in
 from wheelmill.wheel.name import WheelFile, WheelName
@@ -53,7 +53,6 @@ class Contents:
     shared_objects: tuple[SharedObject, ...]
     evidence: Evidence
     provenance: Provenance | None
-    """Facts about its build; None for a wheel that was not built here."""
 
     @functools.cached_property
     def installed(self) -> tuple[InstalledFile, ...]:

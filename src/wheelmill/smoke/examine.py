@@ -31,9 +31,7 @@ class AvailableWheel:
 
     cell: Cell
     pythons: tuple[PythonVersion, ...]
-    """The Pythons that it is for."""
     requires: tuple[ProjectName, ...]
-    """Packages that it requires in turn."""
     fetch: Callable[[Path], WheelFile]
     """Puts it into a folder, if it is not on this disk already."""
 
@@ -90,15 +88,9 @@ def examine_bytes(
     contents = open_wheel(file, provenance)
     if not isinstance(contents, Contents):
         return None, Verdict(file=file, provenance=provenance, findings=contents, evidence=None, clean_rooms=())
-    findings = findings_of(contents, max_size=max_size)
-    return contents, Verdict(
-        file=file,
-        provenance=provenance,
-        findings=findings,
-        evidence=contents.evidence,
-        clean_rooms=(),
-        sizes=contents.sizes,
-    )
+    findings, evidence = findings_of(contents, max_size=max_size), contents.evidence
+    verdict = Verdict(file=file, provenance=provenance, findings=findings, evidence=evidence, clean_rooms=())
+    return contents, replace(verdict, sizes=contents.sizes)
 
 
 def _try(
@@ -114,9 +106,8 @@ def _try(
         try:
             required = {python: _required_wheels(contents, python, available, folder) for python in contents.pythons}
         except LookupError as error:
-            return (
-                Finding(code=Code.ENVIRONMENT, detail=f"it requires {error}, and there is no wheel of that for it"),
-            )
+            detail = f"it requires {error}, and there is no wheel of that for it"
+            return (Finding(code=Code.ENVIRONMENT, detail=detail),)
         except (NetworkError, ReleaseError) as error:
             return (Finding(code=Code.ENVIRONMENT, detail=str(error)),)
         outcome: list[CleanRoom | Finding] = []

@@ -47,7 +47,7 @@ except OSError:
     pass
 print(json.dumps(count.value))
 """
-"""https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html"""
+"""Counts the GPUs that the driver reports (https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html)."""
 
 _OF_CUDA: Final = ("cu", "__cuda", "nvrtc")
 """Prefixes of the symbols of the driver, the CUDA runtime and related libraries."""
@@ -124,11 +124,6 @@ def code_before_import(contents: Contents, absent: Sequence[str]) -> str | None:
         compile_stub(functions[:_MOST_FUNCTIONS], library)
         packed = base64.b64encode(zlib.compress(library.read_bytes(), 9))
     return _LOAD_STUB.format(stub=packed.decode())
-
-
-def gpus_in(environment: SmokeEnvironment) -> int:
-    """Count the GPUs that the driver reports; 0 without a driver."""
-    return evaluate(environment, int, _GPUS)
 
 
 def undefined_symbols(contents: Contents, environment: SmokeEnvironment, *, without_cuda: bool) -> Iterator[Finding]:
@@ -289,10 +284,9 @@ def try_in_environments(
                 outcome += _try_in(contents, environment, requirements)
             if is_refused(outcome):
                 break
-    except ProcessError as error:
-        outcome.append(Finding(code=Code.ENVIRONMENT, detail=error.tail or str(error)))
-    except (NetworkError, IntegrityError) as error:
-        outcome.append(Finding(code=Code.ENVIRONMENT, detail=str(error)))
+    except (ProcessError, NetworkError, IntegrityError) as error:
+        tail = error.tail if isinstance(error, ProcessError) else ""
+        outcome.append(Finding(code=Code.ENVIRONMENT, detail=tail or str(error)))
     return tuple(outcome)
 
 
@@ -309,7 +303,7 @@ def _try_in(
     absent = absent_libraries(contents, environment)
     first = code_before_import(contents, absent)
     script = contents.expectations.script
-    gpus = (name_gpus() or _UNNAMED) if script and gpus_in(environment) else ()
+    gpus = (name_gpus() or _UNNAMED) if script and evaluate(environment, int, _GPUS) else ()
     where = "" if environment.place == THIS_MACHINE else f"in {environment.place}: "
     where += f"beside torch {environment.torch}: " if isinstance(contents.torch, StableTorch) else ""
     for step in _steps(contents, environment, requirements, first, script if gpus else None):

@@ -45,10 +45,8 @@ _MODULES_OF_OTHERS: Final = {
 _READ_BY_PEOPLE: Final = frozenset(("doc", "licenses", "man"))
 """Folders of ``share``: https://refspecs.linuxfoundation.org/FHS_3.0/fhs/ch04s11.html"""
 _COMMANDS: Final = ("console_scripts", "gui_scripts")
-"""Groups of entry points for which installers make programs.
-
-https://packaging.python.org/en/latest/specifications/entry-points/#use-for-scripts
-"""
+"""Groups of entry points for which installers make programs
+(https://packaging.python.org/en/latest/specifications/entry-points/#use-for-scripts)."""
 _RUN_AT_START: Final = (".pth", ".start")
 """Suffixes of files that Python obeys whenever it starts; https://peps.python.org/pep-0829/"""
 _SINGLE_MODULES: Final = (".py", ".pyi", ".so", ".pyd")
@@ -56,10 +54,8 @@ _SINGLE_MODULES: Final = (".py", ".pyi", ".so", ".pyd")
 _OF_ONE_PROJECT: Final = (".dist-info", ".egg-info", ".data")
 """Folders that installers or importlib.metadata read for a project, in any case."""
 _BY_INSTALLERS: Final = frozenset(("installer", "requested", "direct_url.json", "provenance_url.json", "uv_cache.json"))
-"""Files that installers add to a ``.dist-info``: ``pip freeze`` believes the URL in a wheel's own ``direct_url.json``.
-
-https://packaging.python.org/en/latest/specifications/recording-installed-packages/
-"""
+"""Files that installers add to a ``.dist-info``: ``pip freeze`` believes the URL in a wheel's own ``direct_url.json``
+(https://packaging.python.org/en/latest/specifications/recording-installed-packages/)."""
 
 
 def has_only_files_of_its_own(contents: Contents) -> Iterator[Finding]:
@@ -156,14 +152,13 @@ def has_no_bytecode(contents: Contents) -> Iterator[Finding]:
     yield from _finding(Code.BYTECODE, compiled, "{names} is bytecode, which need not be that of its source")
 
 
-def has_no_special_modes(contents: Contents) -> Iterator[Finding]:
-    """Find setuid and setgid programs: a program in a wheel must run as the user that starts it."""
+def has_usual_modes(contents: Contents) -> Iterator[Finding]:
+    """Find programs that run as another user, and world-writable files.
+
+    Installers ignore these modes today, but other tools that unpack wheels may not.
+    """
     special = (m.filename for m in contents.members if m.external_attr >> 16 & (stat.S_ISUID | stat.S_ISGID))
     yield from _finding(Code.SETUID, special, "{names} would run as another user")
-
-
-def is_written_by_its_owner(contents: Contents) -> Iterator[Finding]:
-    """Find world-writable files: installers ignore these modes today, but other tools that unpack wheels may not."""
     open_to_all = (m.filename for m in contents.members if m.external_attr >> 16 & stat.S_IWOTH)
     yield from _finding(Code.WORLD_WRITABLE, open_to_all, "{names} can be written by all users")
 
@@ -334,33 +329,27 @@ def torch_abi_is_stable(contents: Contents) -> Iterator[Finding]:
         )
 
 
-def stack_is_not_executable(contents: Contents) -> Iterator[Finding]:
-    """Find objects that would make the stack of every thread executable; newer glibcs refuse to load them."""
-    objects = (so.name for so in contents.shared_objects if so.executable_stack)
-    yield from _finding(Code.EXECUTABLE_STACK, objects, "{names} makes the stack executable")
+def memory_is_protected(contents: Contents) -> Iterator[Finding]:
+    """Find objects that make a stack executable or code writable: newer glibcs and hardened systems refuse that."""
+    stacks = (so.name for so in contents.shared_objects if so.executable_stack)
+    yield from _finding(Code.EXECUTABLE_STACK, stacks, "{names} makes the stack executable")
+    relocated = (so.name for so in contents.shared_objects if so.text_relocations)
+    yield from _finding(Code.TEXT_RELOCATIONS, relocated, "{names} has relocations in its code")
 
 
-def code_is_not_writable(contents: Contents) -> Iterator[Finding]:
-    """Find objects with writes into their code at load time, which hardened systems refuse."""
-    objects = (so.name for so in contents.shared_objects if so.text_relocations)
-    yield from _finding(Code.TEXT_RELOCATIONS, objects, "{names} has relocations in its code")
+def names_agree(contents: Contents) -> Iterator[Finding]:
+    """Compare METADATA and the ``.dist-info`` folder with the file name.
 
-
-def metadata_agrees(contents: Contents) -> Iterator[Finding]:
-    """Compare METADATA with the file name: pip refuses a wheel with two versions, uv reinstalls it on every sync."""
+    pip refuses a wheel with two versions, and uv reinstalls it on every sync. Installers find the folder, and what it
+    replaces, by the file name.
+    https://packaging.python.org/en/latest/specifications/binary-distribution-format/#file-contents
+    """
     name, metadata = contents.name, contents.metadata
     if canonicalize_name(metadata.name) != name.project or metadata.version != name.version:
         yield Finding(
             code=Code.METADATA_VERSION,
             detail=f"METADATA says {metadata.name} {metadata.version}, the file name {name.project} {name.version}",
         )
-
-
-def dist_info_agrees(contents: Contents) -> Iterator[Finding]:
-    """Compare the ``.dist-info`` folder with the file name: installers find it, and what it replaces, by that name.
-
-    https://packaging.python.org/en/latest/specifications/binary-distribution-format/#file-contents
-    """
     project, version, _ = written_parts(contents.file.filename)
     if contents.dist_info != (expected := f"{project}-{version}.dist-info"):
         detail = f"the metadata is in {contents.dist_info}, by the file name it belongs in {expected}"
@@ -436,8 +425,7 @@ def metadata_is_valid(contents: Contents) -> Iterator[Finding]:
 
 
 RULES: Final = (
-    metadata_agrees,
-    dist_info_agrees,
+    names_agree,
     metadata_is_valid,
     record_agrees,
     torch_is_bounded,
@@ -451,8 +439,7 @@ RULES: Final = (
     replaces_no_command,
     extends_no_other_project,
     has_no_bytecode,
-    has_no_special_modes,
-    is_written_by_its_owner,
+    has_usual_modes,
     cuda_major_agrees,
     cudart_agrees,
     glibc_is_old_enough,
@@ -465,8 +452,7 @@ RULES: Final = (
     abi_is_stable,
     code_uses_its_python,
     torch_abi_is_stable,
-    stack_is_not_executable,
-    code_is_not_writable,
+    memory_is_protected,
 )
 _NEARLY: Final = 0.9
 """Share of the largest size from which a warning is due."""

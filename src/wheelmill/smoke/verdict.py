@@ -19,7 +19,6 @@ from wheelmill.wheel.torch_symbols import TorchWindow
 SUFFIX: Final = ".tested.json"
 GPU_SUFFIX: Final = ".gpu.json"
 """Suffix of the certificate that a machine with a GPU makes for a wheel that passed elsewhere."""
-
 THIS_MACHINE: Final = "this machine"
 """The place of a clean environment that is no container."""
 

@@ -120,7 +120,6 @@ def _check_header(file: IO[bytes], member: zipfile.ZipInfo) -> None:
 
 
 def _extras(fields: bytes) -> Iterator[tuple[int, bytes]]:
-    """Extra fields of a header, with their kinds."""
     at = 0
     while at + 4 <= len(fields):
         kind, size = struct.unpack_from("<HH", fields, at)
@@ -129,7 +128,6 @@ def _extras(fields: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _check_data(file: IO[bytes], member: zipfile.ZipInfo) -> None:
-    """Unpack a member, and compare its size and checksum with the list."""
     size = crc = 0
     for piece in _unpacked(file, member):
         size += len(piece)
@@ -217,8 +215,6 @@ MAX_CONTENT_TYPE: Final = 255
 
 MAX_SYMBOLS: Final = 1_000_000
 """Symbols in all shared objects of a wheel. All of torch's together have half as many."""
-MAX_SYMBOL_NAME: Final = 1 << 16
-"""Bytes. Mangled names of templates reach some ten thousand."""
 MAX_SECTIONS: Final = 10_000
 """Sections of a shared object. Real ones have some dozens."""
 MAX_READS: Final = 500_000
@@ -307,9 +303,8 @@ def _refusals(members: list[zipfile.ZipInfo], size: int) -> Iterator[Finding]:
     names = Counter(folded(member.filename.removesuffix("/")) for member in members)
     for name, count in names.items():
         if count > 1:
-            yield Finding(
-                code=Code.ARCHIVE, detail=f"{name!r} is in it {count} times, as some file systems compare names"
-            )
+            detail = f"{name!r} is in it {count} times, as some file systems compare names"
+            yield Finding(code=Code.ARCHIVE, detail=detail)
     files = {folded(member.filename.removesuffix("/")) for member in members if not member.is_dir()}
     for name in files.intersection(str(parent) for each in names for parent in PurePosixPath(each).parents[:-1]):
         yield Finding(code=Code.ARCHIVE, detail=f"{name!r} is a file, and a folder with others")
@@ -322,7 +317,7 @@ def _refusals(members: list[zipfile.ZipInfo], size: int) -> Iterator[Finding]:
 
 def _refusals_of(member: zipfile.ZipInfo) -> Iterator[Finding]:
     name = member.orig_filename
-    if not is_portable(name):
+    if not _is_portable(name):
         detail = f"{name!r:.80} is no name that every file system holds and every installer unpacks alike"
         yield Finding(code=Code.PATH, detail=detail)
     elif not (name.isascii() or member.flag_bits & _UTF8):
@@ -349,26 +344,21 @@ def folded(name: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 
-def is_portable(name: str) -> bool:
+def _is_portable(name: str) -> bool:
     """True if a member's name is a path of printable names below its folder, all of which every file system holds."""
-    return len(name) <= MAX_PATH and all(map(_is_portable_part, name.removesuffix("/").split("/")))
-
-
-def _is_portable_part(part: str) -> bool:
-    return (
+    return len(name) <= MAX_PATH and all(
         part.isprintable()
         and part[-1:] not in ("", ".", " ")
         and _OF_WINDOWS.isdisjoint(part)
         and len(part.encode()) <= MAX_FILENAME
         and folded(part).partition(".")[0].rstrip() not in _DEVICES
+        for part in name.removesuffix("/").split("/")
     )
 
 
 SOURCE_DATE_EPOCH: Final = 315_532_800
-"""1980-01-01, the earliest time that a zip can hold: one date for everything that is built.
-
-https://reproducible-builds.org/docs/source-date-epoch/
-"""
+"""1980-01-01, the earliest time that a zip can hold: one date for everything that is built
+(https://reproducible-builds.org/docs/source-date-epoch/)."""
 
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 _UNIX: Final = 3

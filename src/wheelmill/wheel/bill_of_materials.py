@@ -32,11 +32,11 @@ from cyclonedx.model.license import DisjunctiveLicense, LicenseExpression
 from cyclonedx.model.tool import ToolRepository
 from cyclonedx.output.json import JsonV1Dot6
 from packageurl import PackageURL
+from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 
 from wheelmill.names import Sha256
 from wheelmill.wheel.archive import SOURCE_DATE_EPOCH
 from wheelmill.wheel.build_facts import BuildFacts
-from wheelmill.wheel.metadata import spdx_expression
 
 _CUDA_LICENCE: Final = XsUri("https://docs.nvidia.com/cuda/eula/")
 
@@ -76,15 +76,18 @@ def bill_bytes(bill: Bill) -> bytes:
     used = list(_build_components(facts)) if facts else []
     for number, component in enumerate((*contained, *used), start=1):
         component.bom_ref.value = f"{number}: {component.name}"  # the library's own are random
-    tools = [Component(type=ComponentType.APPLICATION, name="wheelmill", version=facts.wheelmill)] if facts else []
-    for tool in tools:
-        tool.bom_ref.value = tool.name
+    own = Component(
+        type=ComponentType.APPLICATION,
+        name="wheelmill",
+        version=facts.wheelmill if facts else None,
+        bom_ref="wheelmill",
+    )
     written = Bom(
         serial_number=uuid.uuid5(uuid.NAMESPACE_OID, bill.contents),
         metadata=BomMetaData(
             component=itself,
             timestamp=datetime.fromtimestamp(SOURCE_DATE_EPOCH, UTC),
-            tools=ToolRepository(components=tools),
+            tools=ToolRepository(components=[own] if facts else []),
         ),
         components=[*contained, *used],
     )
@@ -97,12 +100,13 @@ def bill_bytes(bill: Bill) -> bytes:
 def _licences(licence: str | None) -> list[LicenseExpression | DisjunctiveLicense]:
     if licence is None:
         return []
-    expression = spdx_expression(licence)
-    return [LicenseExpression(expression) if expression else DisjunctiveLicense(name=licence)]
+    try:
+        return [LicenseExpression(canonicalize_license_expression(licence))]
+    except InvalidLicenseExpression:
+        return [DisjunctiveLicense(name=licence)]
 
 
 def _pedigree(facts: BuildFacts, patches: tuple[bytes, ...]) -> Pedigree:
-    """Source before compilation, with its patches."""
     texts = (
         AttachedText(content=base64.b64encode(patch).decode(), content_type="text/x-diff", encoding=Encoding.BASE_64)
         for patch in patches
@@ -149,7 +153,6 @@ def _linked_components(bill: Bill) -> Iterator[Component]:
 
 
 def _build_components(facts: BuildFacts) -> Iterator[Component]:
-    """Tools, compilers and requirements of the build."""
     for name, version in (("cpython", facts.python), ("cuda-toolkit", facts.toolkit)):
         yield _tool(name, version)
     for text in facts.compilers:

@@ -22,7 +22,6 @@ from operator import and_
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.metadata import InvalidMetadata, Metadata, RawMetadata, parse_email
 from packaging.requirements import InvalidRequirement, Requirement
@@ -151,8 +150,7 @@ def _check_fields(content: bytes, name: str) -> None:
     """Refuse METADATA with so many fields that email's quadratic parser takes minutes."""
     if len(content) > MAX_METADATA:
         raise UnreadableError("metadata-too-large", f"{name} has {len(content)} bytes, more than {MAX_METADATA}")
-    head = takewhile(len, content.splitlines())
-    fields = sum(line[:1] not in (b" ", b"\t") for line in head)
+    fields = sum(line[:1] not in (b" ", b"\t") for line in takewhile(len, content.splitlines()))
     if fields > MAX_FIELDS:
         raise UnreadableError("metadata-too-large", f"{name} has {fields} fields, more than {MAX_FIELDS}")
 
@@ -184,9 +182,8 @@ def requires_dist_of(wheel: Path) -> tuple[str, ...]:
 LICENCES: Final = "licenses"
 """Folder in ``.dist-info``."""
 _NAMES: Final = ("licen[cs]e*", "copying*", "notice*", "authors*")
-"""Patterns of licence files, in lower case; setuptools takes these by default.
-
-https://setuptools.pypa.io/en/latest/userguide/miscellaneous.html"""
+"""Patterns of licence files, in lower case; setuptools takes these by default
+(https://setuptools.pypa.io/en/latest/userguide/miscellaneous.html)."""
 _SHORT: Final = 100
 """Characters of a name. Some METADATA has the whole text."""
 
@@ -196,14 +193,6 @@ def licence_in(metadata: RawMetadata) -> str | None:
     licence = metadata.get("license_expression") or metadata.get("license") or ""
     is_name = licence.isprintable() and 0 < len(licence) <= _SHORT and licence.upper() != "UNKNOWN"
     return licence if is_name else None
-
-
-def spdx_expression(text: str) -> str | None:
-    """Licence in SPDX's form; None if the text is no expression."""
-    try:
-        return canonicalize_license_expression(text)
-    except InvalidLicenseExpression:
-        return None
 
 
 def licence_files(members: Iterable[str], dist_info: str) -> tuple[str, ...]:

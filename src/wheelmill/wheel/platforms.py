@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from auditwheel.architecture import Architecture as Machine
     from auditwheel.policy import WheelPolicies
 
-    from wheelmill.wheel.shared_objects import SharedObject, Symbol
-
+    from wheelmill.wheel.shared_objects import SharedObject
 
 LEGACY_POLICIES: Final = {"manylinux1": 5, "manylinux2010": 12, "manylinux2014": 17}
 """Legacy names from before PEP 600, and the minor release of glibc 2 that each stands for."""
@@ -39,15 +38,11 @@ class PlatformFacts:
     title: str
     """Its name for people: ``Linux x86_64``."""
     uv: str | None = None
-    """Its target triple for uv, of Linux only the machine, because the C library follows; None where uv locks nothing.
-
-    https://docs.astral.sh/uv/reference/cli/#uv-pip-compile--python-platform
-    """
+    """Its target triple for uv, of Linux only the machine, because the C library follows; None where uv locks nothing
+    (https://docs.astral.sh/uv/reference/cli/#uv-pip-compile--python-platform)."""
     runners: tuple[str, ...] = ()
-    """GitHub's own machines for it, the newest last; without them no wheels are built for it.
-
-    https://docs.github.com/en/actions/reference/runners/github-hosted-runners
-    """
+    """GitHub's own machines for it, the newest last; without them no wheels are built for it
+    (https://docs.github.com/en/actions/reference/runners/github-hosted-runners)."""
 
 
 PLATFORMS: Final[Mapping[Platform, PlatformFacts]] = {
@@ -138,12 +133,8 @@ def newest(shared_objects: Iterable[SharedObject], family: str) -> Version | Non
     return max((version for version in versions if version), default=None)
 
 
-def version_of(symbol: Symbol, family: str) -> Version | None:
-    """Version ``2.32`` of a symbol with ``GLIBC_2.32``; None for other families and for ``GLIBC_PRIVATE``."""
-    return _in_family(symbol.version or "", family)
-
-
 def _in_family(text: str, family: str) -> Version | None:
+    """Version ``2.32`` in ``GLIBC_2.32``; None for other families and for ``GLIBC_PRIVATE``."""
     named, _, number = text.partition("_")
     try:
         return Version(number) if named == family else None
@@ -157,7 +148,7 @@ def symbols_newer_than(floor: Version, shared_objects: Iterable[SharedObject]) -
         f"{symbol.name}@{symbol.version} in {shared_object.name}"
         for shared_object in shared_objects
         for symbol in shared_object.undefined
-        if (version := version_of(symbol, "GLIBC")) and version > floor
+        if (version := _in_family(symbol.version or "", "GLIBC")) and version > floor
     )
 
 

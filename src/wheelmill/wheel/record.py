@@ -65,9 +65,8 @@ def record_of(directory: Path, dist_info: str) -> bytes:
 
 def record_of_members(members: Mapping[str, bytes], own_name: str) -> bytes:
     """Write the RECORD of a wheel that is packed from memory; `members` does not include it."""
-    return _rows_as_bytes(
-        [(name, digest_of(io.BytesIO(content)), len(content)) for name, content in members.items()], own_name
-    )
+    rows = [(name, digest_of(io.BytesIO(content)), len(content)) for name, content in members.items()]
+    return _rows_as_bytes(rows, own_name)
 
 
 def _rows_as_bytes(rows: Iterable[tuple[str, str, int]], own_name: str) -> bytes:

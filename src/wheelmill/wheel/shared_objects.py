@@ -29,8 +29,7 @@ from elftools.elf.elffile import ELFFile
 from wheelmill.errors import UnreadableError
 from wheelmill.system.folders import temporary_folder
 from wheelmill.wheel.archive import MAX_READS, MAX_SECTIONS, MAX_SYMBOLS, open_archive, open_member
-from wheelmill.wheel.gpu_code import DeviceCode, read_device_code
-from wheelmill.wheel.kernels import KernelReader, Texts
+from wheelmill.wheel.gpu_code import DeviceCode, KernelReader, Texts, read_device_code
 from wheelmill.wheel.processor import INSTRUCTIONS_UNREAD, Function, ProcessorUse, processor_use
 from wheelmill.wheel.record import installed_files
 
@@ -64,29 +63,20 @@ class Links:
     """Folders of its libraries, with a colon between them; ``$ORIGIN`` is its own."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class DynamicForm:
-    """Byte order and word size of a file."""
+    """Reader of sections for the dynamic linker, by the byte order and the word size of their file."""
 
-    order: str
-    """``<`` or ``>``."""
-    wide: bool
-    """True if addresses have 64 bits."""
-
-    @property
-    def symbol(self) -> struct.Struct:
+    def __init__(self, elf: ELFFile) -> None:
+        self._order, is_wide = "<" if elf.little_endian else ">", elf.elfclass == 64  # noqa: PLR2004 - bits
+        self.symbol: Final = struct.Struct(f"{self._order}{'IBxH16x' if is_wide else 'I8xBxH'}")
         """Name, kind and section of a symbol."""
-        return struct.Struct(f"{self.order}{'IBxH16x' if self.wide else 'I8xBxH'}")
-
-    @property
-    def entry(self) -> struct.Struct:
+        self._entry: Final = struct.Struct(f"{self._order}{'2Q' if is_wide else '2I'}")
         """Tag and value of an entry of the section ``.dynamic``."""
-        return struct.Struct(f"{self.order}{'2Q' if self.wide else '2I'}")
 
     def read_links(self, entries: bytes, texts: Texts) -> Links:
         """Read the section ``.dynamic``, of whole entries up to a zero entry; `texts` is the section ``.dynstr``."""
         soname, needed, text_relocations, search_path = None, [], False, ""
-        for tag, value in takewhile(itemgetter(0), self.entry.iter_unpack(entries)):
+        for tag, value in takewhile(itemgetter(0), self._entry.iter_unpack(entries)):
             if tag == _NEEDED:
                 needed.append(texts.at(value))
             elif tag == _SONAME:
@@ -107,7 +97,7 @@ class DynamicForm:
         versions of other libraries with these numbers.
         """
         names = self._version_names(needed_versions, texts)
-        numbers = struct.unpack(f"{self.order}{len(versions) // 2}H", versions)
+        numbers = struct.unpack(f"{self._order}{len(versions) // 2}H", versions)
         undefined, defined = [], set()
         for index, (place, kind, section) in enumerate(self.symbol.iter_unpack(symbols)):
             name = texts.at(place)
@@ -120,7 +110,7 @@ class DynamicForm:
 
     def _version_names(self, section: bytes, texts: Texts) -> dict[int, str]:
         """Versions by number: the section is a chain of libraries, each with a chain of its versions."""
-        library, version = struct.Struct(f"{self.order}2xH4x2I"), struct.Struct(f"{self.order}6xH2I")
+        library, version = struct.Struct(f"{self._order}2xH4x2I"), struct.Struct(f"{self._order}6xH2I")
         names: dict[int, str] = {}
         at, following = 0, len(section)
         try:
@@ -197,12 +187,12 @@ class Sections:
     content: mmap
     headers: Sequence[Container]
     """All section headers, by number."""
-    found: Mapping[str, Container]
+    by_kind: Mapping[str, Container]
     """The last section of each type, and those of `_NAMED` by name."""
 
     def place(self, key: str) -> tuple[int, int]:
         """Start and end of a section in the file, by its type or name; ``(0, 0)`` if there is none."""
-        return self._place(header, f"section {key}") if (header := self.found.get(key)) else (0, 0)
+        return self._place(header, f"section {key}") if (header := self.by_kind.get(key)) else (0, 0)
 
     @property
     def unloaded(self) -> int:
@@ -222,7 +212,7 @@ class Sections:
 
     def functions(self) -> Iterator[Function]:
         """Yield the functions; of a stripped object, only those that others may call."""
-        key = "SHT_SYMTAB" if "SHT_SYMTAB" in self.found else "SHT_DYNSYM"
+        key = "SHT_SYMTAB" if "SHT_SYMTAB" in self.by_kind else "SHT_DYNSYM"
         table, texts = self.read(key), self.read_texts(key)
         for name, kind, section, start, size in _SYMBOL.iter_unpack(table[: len(table) // _SYMBOL.size * _SYMBOL.size]):
             if section and (kind := kind & 0xF) in (_FUNCTION, _IFUNC):
@@ -234,7 +224,7 @@ class Sections:
 
     def read_texts(self, key: str) -> Texts:
         """String table that a section refers to."""
-        number = header["sh_link"] if (header := self.found.get(key)) else len(self.headers)
+        number = header["sh_link"] if (header := self.by_kind.get(key)) else len(self.headers)
         if number >= len(self.headers):
             return Texts(b"")
         return Texts(self.content[slice(*self._place(self.headers[number], f"section {number}"))])
@@ -264,7 +254,7 @@ def sections_of(elf: ELFFile, content: mmap) -> Sections:
             by_kind[str(kind)] = header
         elif (name := elf.get_section(number).name) in _NAMED:
             by_kind[name] = header
-    return Sections(content=content, headers=headers, found=by_kind)
+    return Sections(content=content, headers=headers, by_kind=by_kind)
 
 
 def has_executable_stack(elf: ELFFile, *, default: bool) -> bool:
@@ -366,7 +356,7 @@ class SharedObject(Links):
     def _of(cls, file: Metered, *, name: str) -> Self:
         elf = ELFFile(cast("IO[bytes]", file))
         sections = sections_of(elf, file.content)
-        form = DynamicForm(order="<" if elf.little_endian else ">", wide=elf.elfclass == 64)  # noqa: PLR2004 - bits
+        form = DynamicForm(elf)
         symbols = sections.read("SHT_DYNSYM")
         file.budget.symbols -= (count := len(symbols) // form.symbol.size)
         if file.budget.symbols < 0:
@@ -378,12 +368,10 @@ class SharedObject(Links):
             needed_versions=sections.read("SHT_GNU_verneed"),
         )
         machine = _MACHINES.get(elf["e_machine"])
-        code = sections.code(file.budget) if machine == "x86_64" and file.budget.code > 0 else None
-        use = (
-            processor_use(code, sections.functions(), (symbol.name for symbol in undefined))
-            if code
-            else INSTRUCTIONS_UNREAD
-        )
+        use = INSTRUCTIONS_UNREAD
+        if machine == "x86_64" and file.budget.code > 0:
+            names = (symbol.name for symbol in undefined)
+            use = processor_use(sections.code(file.budget), sections.functions(), names)
         links = form.read_links(sections.read("SHT_DYNAMIC"), sections.read_texts("SHT_DYNAMIC"))
         return cls(
             name=name,

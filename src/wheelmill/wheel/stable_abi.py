@@ -208,8 +208,8 @@ def compare_with_stable_abi(symbols: AbstractSet[str]) -> StableAbiReport | None
 def _candidates(symbol: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield what could stand for a symbol, the best first, with the functions of C behind it."""
     name = name_in(symbol)
-    if (found := _NAMED.fullmatch(name) or _NAMED.fullmatch(symbol)) and found.lastgroup:
-        _, instead, shims = _COUNTERPARTS[int(found.lastgroup[1:])]
+    if (named := _NAMED.fullmatch(name) or _NAMED.fullmatch(symbol)) and named.lastgroup:
+        _, instead, shims = _COUNTERPARTS[int(named.lastgroup[1:])]
         yield instead, tuple(shims.split())
     elif operator := _OPERATOR.fullmatch(name):
         wrapper = _WRAPPERS.get(operator[1], "")

@@ -91,19 +91,17 @@ class Exported:
     @classmethod
     def of(cls, libraries: tuple[SharedObject, ...]) -> Self:
         """Sort the symbols that the libraries of a CUDA build define."""
-        found: dict[bool, set[str]] = {True: set(), False: set()}
+        exported: dict[bool, set[str]] = {True: set(), False: set()}
         for library in libraries:
-            found[_needs_cuda(library.name)].update(filter(may_be_torchs, library.defined))
-        return cls(everywhere=frozenset(found[False]), with_cuda=frozenset(found[True] - found[False]))
+            name = library.name.rpartition("/")[2]
+            needs_cuda = any(word in name for word in ("_cuda", "nvshmem", "nvrtc"))
+            exported[needs_cuda].update(filter(may_be_torchs, library.defined))
+        return cls(everywhere=frozenset(exported[False]), with_cuda=frozenset(exported[True] - exported[False]))
 
     @property
     def all(self) -> frozenset[str]:
         """Symbols inside and outside of the CUDA libraries."""
         return self.everywhere | self.with_cuda
-
-
-def _needs_cuda(library: str) -> bool:
-    return any(word in library.rpartition("/")[2] for word in ("_cuda", "nvshmem", "nvrtc"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,9 +212,8 @@ def shipped_symbols(wanted: AbstractSet[str]) -> TorchSymbols | None:
     return _cached_symbols(path, path.stat().st_mtime_ns, frozenset(wanted)) if path.exists() else None
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=4)  # wheels of one group need the same ones, and unpacking takes a third of a second
 def _cached_symbols(path: Path, _changed: int, wanted: frozenset[str]) -> TorchSymbols:
-    """Look symbols up, cached: wheels of one group need the same ones, and unpacking takes a third of a second."""
     return TorchSymbols.read(path, wanted)
 
 
@@ -312,9 +309,9 @@ def window_of(libraries: Sequence[SharedObject], table: TorchSymbols | None = No
     if not wanted or not {each.machine for each in libraries} <= {_MACHINE, None}:
         return None
     table = table or shipped_symbols(wanted)
-    if table is None:
-        return None
-    if not (needed := {name: table.places.get(name, (0, 0)) for name in wanted if table.is_torchs(name)}):
+    if table is None or not (
+        needed := {name: table.places.get(name, (0, 0)) for name in wanted if table.is_torchs(name)}
+    ):
         return None
     abi = cxx11_abi_of(libraries)
     return TorchWindow(
@@ -323,9 +320,7 @@ def window_of(libraries: Sequence[SharedObject], table: TorchSymbols | None = No
         torches=tuple(
             TorchFit(
                 torch=str(build.torch),
-                lacks=tuple(
-                    sorted(name for name, (any_of, _) in needed.items() if not any_of >> number & 1)[:_MAX_LACKING]
-                ),
+                lacks=tuple(sorted(name for name, (has, _) in needed.items() if not has >> number & 1)[:_MAX_LACKING]),
             )
             for number, build in enumerate(table.summary.builds)
             if abi in (None, build.cxx11_abi)

@@ -17,7 +17,7 @@ import string
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import chain, takewhile
+from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, Final, Self
 
@@ -141,8 +141,7 @@ def _faults(metadata: VariantMetadata) -> Iterator[str]:
 
 
 def _faults_of_features(place: str, namespace: str, features: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
-    words: Iterable[str] = chain([namespace], features)
-    for word in words:
+    for word in (namespace, *features):
         if not word or not _IN_NAME.issuperset(word):
             yield f"{place}: expected a name of a-z, 0-9 and _, not {word!r:.100}"
     for feature, values in features.items():
@@ -175,13 +174,14 @@ class Variant:
     properties: Properties
 
     @classmethod
-    def of(cls, cuda: CudaVersion, sass: Iterable[Architecture], ptx: Iterable[Architecture]) -> Self | None:
+    def of(cls, cuda: CudaVersion, sass: Iterable[str], ptx: Iterable[str]) -> Self | None:
         """Variant of a wheel with this CUDA and code; None if its properties cannot express the GPUs that it runs on.
 
-        A label stands for the same properties in every wheel of a version, so it ends in their hash. Wheels of one CUDA
+        The code is given in the words of its evidence, ``sm_90`` and ``compute_120``; raises ValueError for others. A
+        label stands for the same properties in every wheel of a version, so it ends in their hash. Wheels of one CUDA
         have code for other GPUs on another platform, or since ``packages.yml`` was changed.
         """
-        machine, portable = frozenset(sass), frozenset(ptx)
+        machine, portable = (frozenset(map(Architecture.of_code, code)) for code in (sass, ptx))
         values = [f"{each.major}{each.minor}_real" for each in sorted(machine) if _is_for_later_ones(each)]
         values += [f"{each.major}{each.minor}_virtual" for each in sorted(portable) if not each.feature]
         if not values and (machine or portable):
@@ -189,11 +189,6 @@ class Variant:
         features = {DRIVER: (str(cuda),), **({GPU: tuple(dict.fromkeys(values))} if values else {})}
         digest = hashlib.sha256(encode(features, order="sorted")).hexdigest()
         return cls(label=VariantLabel(f"{cuda.tag}_{digest[:_DIGITS]}"), properties={NAMESPACE: features})
-
-    @classmethod
-    def of_code(cls, cuda: CudaVersion, sass: Iterable[str], ptx: Iterable[str]) -> Self | None:
-        """Variant of a wheel by the words in its evidence: ``sm_90``, ``compute_120``; raises ValueError for others."""
-        return cls.of(cuda, *(map(Architecture.of_code, code) for code in (sass, ptx)))
 
 
 NULL_VARIANT: Final = Variant(label=NULL, properties={})
@@ -246,11 +241,9 @@ def make_variant(wheel: WheelFile, variant: Variant, folder: Path) -> WheelFile:
     """
     plain = WheelName.parse(wheel.filename)
     name = variant_name(plain, variant.label)
-    with _workspace(folder, wheel.filename) as workspace:
-        unpacked = _unpack(wheel.path, workspace / "wheel")
+    with _workspace(folder, wheel.path) as (workspace, unpacked):
         dist_info = _rename(unpacked, plain.version, name.plain.version)
-        metadata = metadata_of({variant.label: variant.properties})
-        (dist_info / VARIANT_FILE).write_bytes(variant_metadata_bytes(metadata))
+        (dist_info / VARIANT_FILE).write_bytes(variant_metadata_bytes(metadata_of({variant.label: variant.properties})))
         (dist_info / PLAIN_FILE).write_bytes(encode(PlainWheel(filename=wheel.filename, sha256=wheel.sha256)) + b"\n")
         made = _pack(unpacked, dist_info, workspace / name.filename)
         unmake_variant(made.path, workspace)
@@ -270,8 +263,7 @@ def unmake_variant(wheel: Path, folder: Path) -> WheelFile:
             "variant-of-another",
             f"{wheel.name} says that it was {plain.filename!r}, of which it would be another variant",
         )
-    with _workspace(folder, wheel.name) as workspace:
-        unpacked = _unpack(wheel, workspace / "wheel")
+    with _workspace(folder, wheel) as (workspace, unpacked):
         dist_info = _rename(unpacked, name.plain.version, plain_name.version)
         (dist_info / VARIANT_FILE).unlink(missing_ok=True)
         (dist_info / PLAIN_FILE).unlink()
@@ -298,22 +290,18 @@ _plain_decoder: Final = Decoder(PlainWheel)
 
 
 @contextmanager
-def _workspace(folder: Path, filename: str) -> Iterator[Path]:
-    """Folder for a wheel's contents; files and folders in each other's place are the wheel's fault."""
+def _workspace(folder: Path, wheel: Path) -> Iterator[tuple[Path, Path]]:
+    """Yield a folder, and one in it with a wheel's contents; files and folders in each other's place are its fault."""
     with temporary_folder(folder) as workspace:
         try:
-            yield workspace
+            if findings := check_archive(wheel):
+                details = "; ".join(finding.detail for finding in findings)
+                raise UnreadableError("wheel-unfit", f"{wheel.name}: {details}")
+            unpack(wheel, workspace / "wheel")
+            yield workspace, workspace / "wheel"
         except (FileNotFoundError, IsADirectoryError) as error:
-            raise UnreadableError(
-                "file-failed", f"{filename}: {Path(str(error.filename)).name}: {error.strerror}"
-            ) from None
-
-
-def _unpack(wheel: Path, folder: Path) -> Path:
-    if findings := check_archive(wheel):
-        raise UnreadableError("wheel-unfit", f"{wheel.name}: {'; '.join(finding.detail for finding in findings)}")
-    unpack(wheel, folder)
-    return folder
+            name = Path(str(error.filename)).name
+            raise UnreadableError("file-failed", f"{wheel.name}: {name}: {error.strerror}") from None
 
 
 def _rename(unpacked: Path, old: Version, new: Version) -> Path:

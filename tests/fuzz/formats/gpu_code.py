@@ -4,8 +4,7 @@ from tests.fuzz.harness import Format
 from tests.fuzz.mutation import mutated, with_numbers
 from tests.gpu_code import LZ4, PTX, SASS, cubin, entry, fatbin, literals, ptx
 from wheelmill.names import Architecture
-from wheelmill.wheel.gpu_code import read_device_code
-from wheelmill.wheel.kernels import KernelReader
+from wheelmill.wheel.gpu_code import KernelReader, read_device_code
 
 GPUS = [Architecture.parse(each) for each in ("8.0", "9.0", "12.0")]
 

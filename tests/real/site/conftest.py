@@ -15,11 +15,11 @@ from tests.releases import store_in
 from tests.unit.plan.examples import CONFIG, DEMO, FACTS, PLAIN
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.wheel_site import add_wheel
-from wheelmill import pipeline
 from wheelmill.config.load import load_compatibility
 from wheelmill.config.model import Listing
 from wheelmill.index.serve import serve_folder
 from wheelmill.names import Architecture, project_name
+from wheelmill.pipeline.site import Stores, build_index, catalogue_of
 from wheelmill.release.publish import publish
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system import own_installation
@@ -54,7 +54,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     publish(store, [wheel_with_code(folder / "wheels" / name) for name in names], now=NOW)
     demo = replace(CONFIG.packages[DEMO], description=HOSTILE, licence="MIT", test_import=("torch", "demo_ops.kernels"))
     plain = replace(CONFIG.packages[PLAIN], requires=(DEMO,), pypi="same")
-    catalogue = pipeline.catalogue_of(
+    catalogue = catalogue_of(
         replace(CONFIG, packages={DEMO: demo, PLAIN: plain, WANTED: plain}), store.ledger.summary()
     )
     shipped = load_compatibility(own_installation.CONFIG)
@@ -62,14 +62,14 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     catalogue = replace(
         catalogue, homes=homes, gpu_drivers={"10.0": shipped.first_driver_for(Architecture(10, 0)) or ""}
     )
-    stores = pipeline.Stores(store=store, base_url="../../releases", listing=Listing(), facts=FACTS)
+    stores = Stores(store=store, base_url="../../releases", listing=Listing(), facts=FACTS)
     (folder / "empty").mkdir()
     add_wheel(folder / "cu128", "torch-2.10.0+cu128-py3-none-any.whl")
     with serve_folder(folder) as url:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("WHEELMILL_TORCH_INDEX", f"{url}cu{{cuda}}/simple/")
             where = f"{url}some/where/"
-            pipeline.build_index(stores, folder / "some" / "where", catalogue=catalogue, site_url=where)
+            build_index(stores, folder / "some" / "where", catalogue=catalogue, site_url=where)
         yield url
 
 

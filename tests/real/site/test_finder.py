@@ -27,8 +27,8 @@ from tests.real.site.conftest import (
 from tests.releases import store_in
 from tests.unit.plan.examples import FACTS
 from tests.unit.release.conftest import NOW
-from wheelmill import pipeline
 from wheelmill.config.model import Listing
+from wheelmill.pipeline.site import Stores, build_index
 from wheelmill.release.publish import publish
 
 pytestmark = pytest.mark.real
@@ -284,8 +284,8 @@ def test_a_link_within_the_page_keeps_what_was_chosen(page: Page) -> None:
 def test_a_page_works_from_the_disk(browser: Browser, tmp_path: Path) -> None:
     store = store_in(tmp_path / "releases")
     publish(store, [wheel_with_code(tmp_path / "wheels" / NEWEST)], now=NOW)
-    stores = pipeline.Stores(store=store, base_url="../releases", listing=Listing(), facts=FACTS)
-    pipeline.build_index(stores, tmp_path / "site")
+    stores = Stores(store=store, base_url="../releases", listing=Listing(), facts=FACTS)
+    build_index(stores, tmp_path / "site")
     page = browser.new_page()
     page.goto(f"{(tmp_path / 'site' / 'index.html').as_uri()}#{urlencode(HERE)}&cuda=13.0&torch=2.11")
     expect(page.locator(".verdict")).to_contain_text("demo 1.0+cu130torch2.11 fits")

@@ -129,7 +129,7 @@ def test_auditwheel_runs_in_the_container_and_leaves_out_what_others_provide(
     cell = BUILD.task.target.cell
     command = shlex.split(as_read(replace(BUILD, policy=policy), tmp_path).repair_command)
     assert command[:6] == ["env", "--unset=PYTHONPATH", "auditwheel", "repair", "--plat", platform]
-    assert command[6:-3] == list(repair_arguments(policy, cell.platform, cell.torch)[3:])
+    assert command[6:-3] == list(repair_arguments(policy, cell)[3:])
     assert command[-3:] == ["-w", "{dest_dir}", "{wheel}"]
 
 

@@ -101,7 +101,7 @@ def test_an_upload_that_broke_off_is_completed_and_leaves_nothing_of_the_old_sit
 def test_what_others_have_there_stays_and_what_they_changed_is_put_right(site: Path, bucket: Bucket, s3: S3) -> None:
     upload_site(site, bucket, QUIET)
     bucket.write_verified("simple/theirs.txt", b"theirs", cache="no-cache", over=None)
-    (found,) = (etag for key, etag in bucket.keys("simple/demo/") if key == "simple/demo/")
+    (found,) = (etag for key, etag, _ in bucket.keys("simple/demo/") if key == "simple/demo/")
     bucket.write_verified("simple/demo/", b"theirs", cache="no-cache", over=found)
     assert str(upload_site(site, bucket, QUIET)) == "1 object sent, 7 the same, 0 removed"
     assert pages(s3)["simple/theirs.txt"] == "theirs"
@@ -167,7 +167,7 @@ def test_a_list_of_a_bucket_does_not_remove_the_site_of_a_prefix(site: Path, s3:
 
 def test_a_page_that_another_wrote_over_is_not_removed(site: Path, bucket: Bucket, s3: S3) -> None:
     upload_site(site, bucket, QUIET)
-    (found,) = (etag for key, etag in bucket.keys("404.html"))
+    (found,) = (etag for key, etag, _ in bucket.keys("404.html"))
     bucket.write_verified("404.html", b"theirs", cache="no-cache", over=found)
     (site / "404.html").unlink()
     assert "0 removed" in str(upload_site(site, bucket, QUIET))

@@ -20,13 +20,14 @@ from tests.sigstore_instance import MAIN, Sigstore
 from tests.unit.plan.examples import FACTS
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.unit.release.github.conftest import FakeClock, store_on
-from wheelmill import pipeline
 from wheelmill.config.model import Listing
 from wheelmill.errors import NetworkError, WheelmillError
 from wheelmill.names import CudaVersion, Platform, ProjectName, ProjectVersion, ReleaseTag, Sha256
-from wheelmill.pipeline import Mirror, Stores, build_index, publish_variants
-from wheelmill.pipeline.attested import Delivery
+from wheelmill.pipeline.attested import Delivery, deliveries_of_runs, release_deliveries
+from wheelmill.pipeline.gate import Gate
 from wheelmill.pipeline.matrix_plan import MatrixPlan, PlannedGroup, Shard
+from wheelmill.pipeline.site import Mirror, Stores, build_index
+from wheelmill.pipeline.variants import publish_variants
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.github import JobArtifacts, Repository
 from wheelmill.release.publish import publish
@@ -220,10 +221,8 @@ def test_a_release_of_many_groups_has_one_of_them_on_disk_at_once(
             seen.append(sum(path.stat().st_size for path in disk.rglob("*") if path.is_file()))
             yield delivery
 
-    deliveries = pipeline.deliveries_of_runs(
-        artifacts_on(github, clock), planned(GROUPS), lambda _folder, _plan: pipeline.Gate(), QUIET
-    )
-    done = pipeline.release_deliveries(watched(deliveries), store_on(github, clock), progress=QUIET)
+    deliveries = deliveries_of_runs(artifacts_on(github, clock), planned(GROUPS), lambda _folder, _plan: Gate(), QUIET)
+    done = release_deliveries(watched(deliveries), store_on(github, clock), progress=QUIET)
     assert done.refusals == ()
     (manifest,) = done.releases
     assert len(manifest.wheels) == GROUPS
@@ -241,10 +240,8 @@ def test_what_cannot_be_read_is_named_and_holds_up_nothing(github: GitHub, clock
     kept = github.artifacts.kept
     kept[0] = type(kept[0])(id=1, run=7, name=kept[0].name, content=b"no archive")
     kept[1] = type(kept[1])(id=2, run=7, name=kept[1].name, content=hostile.getvalue())
-    deliveries = pipeline.deliveries_of_runs(
-        artifacts_on(github, clock), planned(3), lambda _folder, _plan: pipeline.Gate(), QUIET
-    )
-    done = pipeline.release_deliveries(deliveries, store_on(github, clock), progress=QUIET)
+    deliveries = deliveries_of_runs(artifacts_on(github, clock), planned(3), lambda _folder, _plan: Gate(), QUIET)
+    done = release_deliveries(deliveries, store_on(github, clock), progress=QUIET)
     (refusal,) = done.refusals
     assert str(refusal).startswith("demo-1.0-cu130 was not delivered whole: not a readable zip")
     assert [entry.filename for manifest in done.releases for entry in manifest.wheels] == ["demo-1.2-py3-none-any.whl"]
@@ -264,10 +261,8 @@ def test_artifacts_of_other_runs_groups_and_kinds_do_not_count(
 
 def released(github: GitHub, clock: FakeClock, *, groups: int = 1) -> Publication:
     """Release what the jobs of the run kept."""
-    deliveries = pipeline.deliveries_of_runs(
-        artifacts_on(github, clock), planned(groups), lambda _folder, _plan: pipeline.Gate(), QUIET
-    )
-    return pipeline.release_deliveries(deliveries, store_on(github, clock), progress=QUIET)
+    deliveries = deliveries_of_runs(artifacts_on(github, clock), planned(groups), lambda _folder, _plan: Gate(), QUIET)
+    return release_deliveries(deliveries, store_on(github, clock), progress=QUIET)
 
 
 @pytest.mark.parametrize(
@@ -310,11 +305,11 @@ def test_what_is_too_large_for_this_disk_leaves_nothing_on_it(
     disk.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(disk))
 
-    def gate_of(folder: Path, _plan: MatrixPlan) -> pipeline.Gate:
+    def gate_of(folder: Path, _plan: MatrixPlan) -> Gate:
         kept.extend(folder.rglob("*"))
-        return pipeline.Gate()
+        return Gate()
 
-    (delivery,) = pipeline.deliveries_of_runs(artifacts_on(github, clock), planned(1), gate_of, QUIET)
+    (delivery,) = deliveries_of_runs(artifacts_on(github, clock), planned(1), gate_of, QUIET)
     assert sorted(path.suffix for path in kept) == ["", ".json", ".whl"]
     said = "has more than the promised 100000 bytes" if packed else "more than 100000 bytes when unpacked"
     assert [said in str(refusal) for refusal in delivery.refusals] == [True] * 4

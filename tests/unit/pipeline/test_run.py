@@ -1,6 +1,5 @@
 """Targets taken the whole way: what is kept when out of time, and what stands where."""
 
-import importlib
 import json
 import os
 import time
@@ -17,14 +16,17 @@ from tests.unit.build.conftest import PROVENANCE
 from tests.unit.plan.conftest import target
 from tests.unit.plan.examples import CONFIG
 from tests.unit.release.conftest import certified_wheel
-from wheelmill import pipeline
 from wheelmill.build.builder import BuildTask
 from wheelmill.build.local import LocalBuilder
 from wheelmill.build.provenance import BuiltWheel, identity_of, inputs_of, keep_provenance, provenance_of, this_machine
 from wheelmill.config.model import RequiresDist
 from wheelmill.errors import BuildError, UsageError
 from wheelmill.names import project_name
-from wheelmill.pipeline.run import check_testable
+from wheelmill.pipeline import run as run_module
+from wheelmill.pipeline.attested import Delivery, release_deliveries
+from wheelmill.pipeline.gate import Gate
+from wheelmill.pipeline.run import Factory, RunOutcome, check_testable
+from wheelmill.pipeline.run import run as run_plan
 from wheelmill.plan.targets import BuildTarget, Plan
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.store import Store
@@ -63,9 +65,8 @@ def examine_wheel(file: Any, *_: object, **__: object) -> Verdict:
 
 @pytest.fixture(autouse=True)
 def _as_if(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = importlib.import_module("wheelmill.pipeline.run")  # the package's own name for it is the function
-    monkeypatch.setattr(module, "build_wheel", build)
-    monkeypatch.setattr(module, "examine_wheel", examine_wheel)
+    monkeypatch.setattr(run_module, "build_wheel", build)
+    monkeypatch.setattr(run_module, "examine_wheel", examine_wheel)
 
 
 @pytest.fixture
@@ -87,15 +88,12 @@ def with_provenance(monkeypatch: pytest.MonkeyPatch, _as_if: None) -> None:
         file.path.write_bytes(content)  # which that wrote anew, at another time
         return verdict
 
-    module = importlib.import_module("wheelmill.pipeline.run")
-    monkeypatch.setattr(module, "build_wheel", build_so)
-    monkeypatch.setattr(module, "examine_wheel", examine_so)
+    monkeypatch.setattr(run_module, "build_wheel", build_so)
+    monkeypatch.setattr(run_module, "examine_wheel", examine_so)
 
 
-def run(
-    targets: tuple[BuildTarget, ...], folder: Path, *, store: Store | None = None, **options: Any
-) -> pipeline.RunOutcome:
-    factory = pipeline.Factory(
+def run(targets: tuple[BuildTarget, ...], folder: Path, *, store: Store | None = None, **options: Any) -> RunOutcome:
+    factory = Factory(
         builder=LocalBuilder(),
         environments=LocalEnvironments(compatibility=CONFIG.compatibility),
         policy="auto",
@@ -104,7 +102,7 @@ def run(
         output=folder,
         progress=Progress(),
     )
-    return pipeline.run(Plan(targets=targets, skips=()), factory, **options)
+    return run_plan(Plan(targets=targets, skips=()), factory, **options)
 
 
 def test_what_is_done_when_the_time_is_over_is_kept(tmp_path: Path) -> None:
@@ -129,8 +127,8 @@ def test_a_run_until_smoke_leaves_the_wheels_that_passed_with_their_records(tmp_
     assert not (tmp_path / "releases").exists()
     assert not (tmp_path / "site").exists()
     store = store_in(tmp_path / "releases")
-    (manifest,) = pipeline.release_deliveries(
-        [pipeline.Delivery(folder=tmp_path / "wheels", gate=pipeline.Gate())], store, progress=Progress()
+    (manifest,) = release_deliveries(
+        [Delivery(folder=tmp_path / "wheels", gate=Gate())], store, progress=Progress()
     ).releases
     assert [entry.filename for entry in manifest.wheels] == [wheel.name]
 
@@ -144,7 +142,7 @@ def test_what_passed_is_released_when_a_run_is_ended(
             raise end
         return build(built, *arguments, output=output, **others)
 
-    monkeypatch.setattr(importlib.import_module("wheelmill.pipeline.run"), "build_wheel", ending)
+    monkeypatch.setattr(run_module, "build_wheel", ending)
     with pytest.raises(type(end)):
         run((FAST, SLOW), tmp_path)
     assert [path.name for path in tmp_path.glob("releases/*/*.whl")] == [
@@ -159,7 +157,7 @@ def test_nothing_is_published_when_a_run_is_ended_before_anything_passed(
     def ending(*_arguments: object, **_others: object) -> BuiltWheel:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(importlib.import_module("wheelmill.pipeline.run"), "build_wheel", ending)
+    monkeypatch.setattr(run_module, "build_wheel", ending)
     with pytest.raises(KeyboardInterrupt):
         run((FAST,), tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -174,7 +172,7 @@ def test_a_wheel_that_passed_before_a_kill_is_released_and_not_built_again(
     (tmp_path / "built").rmdir()
     (tmp_path / "wheels").rename(tmp_path / folder)
     with monkeypatch.context() as patch:
-        patch.setattr(importlib.import_module("wheelmill.pipeline.run"), "build_wheel", pytest.fail)
+        patch.setattr(run_module, "build_wheel", pytest.fail)
         report = run((FAST,), tmp_path)
     assert len(report.verdicts) == len(report.releases) == 1
     assert len(list(tmp_path.glob("wheels/*.whl"))) == 1
@@ -187,7 +185,7 @@ def test_a_wheel_that_passed_is_built_again_with_force(tmp_path: Path, monkeypat
         raise KeyboardInterrupt
 
     run((FAST,), tmp_path, publishes=False)
-    monkeypatch.setattr(importlib.import_module("wheelmill.pipeline.run"), "build_wheel", ending)
+    monkeypatch.setattr(run_module, "build_wheel", ending)
     assert len(run((FAST,), tmp_path, publishes=False).verdicts) == 1
     with pytest.raises(KeyboardInterrupt):
         run((FAST,), tmp_path, publishes=False, force=True)
@@ -206,8 +204,7 @@ def test_a_wheel_that_passed_is_built_again_when_its_inputs_changed(tmp_path: Pa
 @pytest.mark.usefixtures("with_provenance")
 def test_a_wheel_that_grew_is_told_and_released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run((FAST,), tmp_path)
-    module = importlib.import_module("wheelmill.pipeline.run")
-    build_small = module.build_wheel
+    build_small = vars(run_module)["build_wheel"]
 
     def build_large(built: BuildTarget, *arguments: object, output: Path, **others: object) -> BuiltWheel:
         small = build_small(built, *arguments, output=output, **others)
@@ -216,7 +213,7 @@ def test_a_wheel_that_grew_is_told_and_released(tmp_path: Path, monkeypatch: pyt
         keep_provenance(wheel)
         return wheel
 
-    monkeypatch.setattr(module, "build_wheel", build_large)
+    monkeypatch.setattr(run_module, "build_wheel", build_large)
     report = run((FAST,), tmp_path, force=True)
     (finding,) = report.verdicts[0].findings
     assert finding.code is Code.GROWN
@@ -267,7 +264,7 @@ def test_what_could_not_be_tested_is_not_compiled_and_not_remembered_as_not_buil
         check(replace(task, target=built))
         pytest.fail("it is compiled")
 
-    monkeypatch.setattr(importlib.import_module("wheelmill.pipeline.run"), "build_wheel", build_checked)
+    monkeypatch.setattr(run_module, "build_wheel", build_checked)
     monkeypatch.setattr(LocalEnvironments, "check", refuse)
     store = store_in(tmp_path / "releases")
     report = run((FAST,), tmp_path, store=store)

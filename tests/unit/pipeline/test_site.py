@@ -16,7 +16,7 @@ from wheelmill.config.model import Listing
 from wheelmill.errors import SiteError
 from wheelmill.index import write
 from wheelmill.index.deployed import Deployed, deployed_wheels
-from wheelmill.pipeline import Stores, build_index
+from wheelmill.pipeline.site import Stores, build_index
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
 

@@ -14,7 +14,8 @@ from tests.unit.release.github.conftest import FakeClock, store_on
 from tests.wheels import packed_wheel, write_wheel
 from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName
-from wheelmill.pipeline import publish_variants, variants
+from wheelmill.pipeline import variants
+from wheelmill.pipeline.variants import publish_variants
 from wheelmill.release.ledger.releases import published
 from wheelmill.release.publish import publish
 from wheelmill.release.store import Publication

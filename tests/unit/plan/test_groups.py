@@ -1,4 +1,4 @@
-"""Which targets share a job, and which have to wait."""
+"""Which targets share a job, which have to wait, and what their builds cost."""
 
 import json
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ import yaml
 from tests.commands import ROOT
 from tests.unit.plan.conftest import requiring, target
 from tests.unit.plan.examples import CUDA_12, PACKAGE
+from wheelmill.config.load import load_config
 from wheelmill.config.model import MAX_JOBS, LockedSdist, SourceCode
 from wheelmill.names import (
     Architecture,
@@ -23,6 +24,7 @@ from wheelmill.names import (
 )
 from wheelmill.pipeline.matrix_plan import group_content, matrix_content
 from wheelmill.plan.groups import (
+    _BUILDS,
     COMPILATION_SECONDS,
     GUESSED_SIZE,
     SHARD,
@@ -35,6 +37,8 @@ from wheelmill.plan.groups import (
     cost_of,
     divide,
     estimate,
+    fit_of,
+    further_python,
     groups_of,
     waiting_groups,
     without_claimed,
@@ -44,6 +48,7 @@ from wheelmill.plan.targets import BuildTarget, Obstacle, PastBuild, PastBuilds,
 from wheelmill.release.github.store import QUOTAS
 from wheelmill.release.ledger.records import UnreleasedGroup
 from wheelmill.release.store import Quotas
+from wheelmill.system import own_installation
 
 
 def test_pythons_of_one_wheel_share_a_group() -> None:
@@ -331,3 +336,25 @@ def test_a_wheel_is_as_large_as_those_of_its_project_or_else_is_taken_for_a_larg
     (group,) = groups_of(Plan(targets=(built, replace(built, cell=target(python="3.12").cell)), skips=()))
     assert cost_of(group, {ESTIMATE_DEMO: PastBuild(seconds=1, size=20)}).size == 2 * 20
     assert cost_of(group, {}).size == 2 * 2 * GUESSED_SIZE
+
+
+def test_measured_packages_take_what_their_code_lets_expect_within_a_factor_of_two() -> None:
+    """torch-spline-conv's seconds are a fifth of a build for five architectures; warp-rnnt's files include no torch."""
+    ratios = {
+        project: estimated / measured for project, estimated, measured in fit_of(load_config(own_installation.CONFIG))
+    }
+    near = {project for project, ratio in ratios.items() if 0.5 < ratio < 2}
+    assert near >= {"causal-conv1d", "flash-attn", "mamba-ssm", "nerfacc", "torch-cluster", "torch-scatter"}
+    assert ratios.keys() - near <= {"torch-spline-conv", "warp-rnnt"}
+
+
+def test_measured_builds_have_as_many_compilations_as_packages_lock_counts() -> None:
+    fit = fit_of(load_config(own_installation.CONFIG))
+    locked = {project: round(estimated / COMPILATION_SECONDS) for project, estimated, _ in fit}
+    assert locked == {project: compilations for project, (compilations, _) in _BUILDS.items()}
+
+
+def test_a_further_python_costs_little_unless_kernels_include_python() -> None:
+    with_python, without = (SourceCode(cuda_files=1, includes_python=each) for each in (True, False))
+    assert 0.8 < further_python(with_python) < 1
+    assert further_python(without) == further_python(None) < 0.2

@@ -1,17 +1,28 @@
-"""Trying a wheel beside others of ours."""
+"""Trying a wheel beside others of ours, and what it cannot do without."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+
+import pytest
 
 from tests.unit.build.conftest import CELL, PROVENANCE
 from tests.unit.plan.examples import FACTS
 from tests.unit.release.conftest import certified_wheel
 from wheelmill.build.provenance import BuiltWheel, keep_provenance
 from wheelmill.errors import ReleaseError
-from wheelmill.names import project_name
+from wheelmill.names import (
+    ProjectName,
+    PythonVersion,
+    StableTorch,
+    TorchNeed,
+    TorchVersion,
+    project_name,
+    project_version,
+)
 from wheelmill.pipeline.run import serve_candidate
 from wheelmill.smoke.environment import LocalEnvironments
-from wheelmill.smoke.examine import AvailableWheel, examine_wheel
+from wheelmill.smoke.examine import AvailableWheel, examine_wheel, find_required
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.findings import Code, Finding
 from wheelmill.wheel.name import WheelFile
@@ -38,3 +49,59 @@ def test_a_released_wheel_that_cannot_be_had_refuses_the_one_that_needs_it_and_n
     assert verdict.findings == (
         Finding(code=Code.ENVIRONMENT, detail="v2026-11-21/torch_scatter.whl has another hash"),
     )
+
+
+TORCH_11 = TorchVersion(2, 11)
+SCATTER, SPARSE = project_name("torch-scatter"), project_name("torch-sparse")
+
+
+def nowhere(_folder: Path) -> WheelFile:
+    raise AssertionError("nothing is fetched before it is chosen")
+
+
+def available_wheel(
+    project: ProjectName,
+    version: str = "1.0",
+    *,
+    requires: tuple[ProjectName, ...] = (),
+    torch: TorchNeed | None = TORCH_11,
+) -> AvailableWheel:
+    cell = replace(CELL, project=project, version=project_version(version), torch=torch)
+    return AvailableWheel(cell=cell, pythons=PROVENANCE.pythons, requires=requires, fetch=nowhere)
+
+
+beside = partial(find_required, CELL, CELL.python)
+
+
+def test_what_is_required_may_require_more() -> None:
+    scatter, sparse = available_wheel(SCATTER), available_wheel(SPARSE, requires=(SCATTER,))
+    assert beside([SPARSE], [scatter, sparse]) == [sparse, scatter]
+
+
+def test_the_newest_version_is_taken() -> None:
+    versions = [available_wheel(SCATTER, version) for version in ("2.9", "2.10", "2.2")]
+    assert beside([SCATTER], versions) == [versions[1]]
+
+
+def test_another_torch_does_not_do() -> None:
+    with pytest.raises(LookupError, match="torch-scatter"):
+        beside([SCATTER], [available_wheel(SCATTER, torch=TorchVersion(2, 10))])
+
+
+def test_a_wheel_for_many_torches_serves_the_one_and_a_wheel_without_torch_serves_all() -> None:
+    stable = available_wheel(SCATTER, torch=StableTorch(oldest=TorchVersion(2, 10)))
+    assert beside([SCATTER], [stable]) == [stable]
+    plain = available_wheel(SCATTER, torch=None)
+    assert beside([SCATTER], [plain]) == [plain]
+
+
+def test_a_wheel_for_many_torches_is_not_served_by_one_for_fewer() -> None:
+    cell = replace(CELL, torch=StableTorch(oldest=TorchVersion(2, 10)))
+    for torch in (TorchVersion(2, 11), StableTorch(oldest=TorchVersion(2, 11))):
+        with pytest.raises(LookupError, match="torch-scatter"):
+            find_required(cell, cell.python, [SCATTER], [available_wheel(SCATTER, torch=torch)])
+
+
+def test_another_python_does_not_do() -> None:
+    with pytest.raises(LookupError, match="torch-scatter"):
+        find_required(CELL, PythonVersion(3, 13), [SCATTER], [available_wheel(SCATTER)])

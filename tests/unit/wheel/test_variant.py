@@ -12,7 +12,7 @@ from packaging.version import Version
 from tests.refusals import coded
 from tests.wheels import packed_wheel, write_wheel
 from wheelmill.errors import IntegrityError, UnreadableError
-from wheelmill.names import Architecture, CudaVersion
+from wheelmill.names import CudaVersion
 from wheelmill.wheel.archive import check_archive
 from wheelmill.wheel.label import Label
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
@@ -38,7 +38,7 @@ VERSION = "2.8.3+cu130torch2.11"
 METADATA = (
     f"Metadata-Version: 2.1\nName: demo\nVersion: {VERSION}\nRequires-Dist: torch==2.11.*\n\nVersion: {VERSION}\n"
 )
-VARIANT = Variant.of(CudaVersion(13, 0), [Architecture(9, 0), Architecture(12, 0)], [Architecture(12, 0)])
+VARIANT = Variant.of(CudaVersion(13, 0), ["sm_90", "sm_120"], ["compute_120"])
 
 
 def packed(folder: Path, metadata: str) -> WheelFile:
@@ -155,8 +155,7 @@ CUDA = CudaVersion(13, 0)
 
 def gpus_of(*code: str) -> tuple[str, ...] | None:
     """The values of ``sm_arch`` of a wheel with such code."""
-    read = [(each, Architecture.of_code(each)) for each in code]
-    sass, ptx = ([arch for name, arch in read if name.startswith(kind)] for kind in ("sm_", "compute_"))
+    sass, ptx = ([name for name in code if name.startswith(kind)] for kind in ("sm_", "compute_"))
     variant = Variant.of(CUDA, sass, ptx)
     return variant.properties["nvidia"].get("sm_arch", ()) if variant else None
 
@@ -181,7 +180,7 @@ def test_gpus_are_named_where_the_words_are_true(code: list[str], values: tuple[
 
 
 def test_a_label_stands_for_its_properties() -> None:
-    code, more = [Architecture(9, 0)], [Architecture(9, 0), Architecture(12, 0)]
+    code, more = ["sm_90"], ["sm_90", "sm_120"]
     variants = [Variant.of(CUDA, code, []), Variant.of(CUDA, more, []), Variant.of(CudaVersion(12, 8), code, [])]
     labels = [variant.label for variant in variants if variant]
     assert [label.partition("_")[0] for label in labels] == ["cu130", "cu130", "cu128"]
@@ -191,7 +190,7 @@ def test_a_label_stands_for_its_properties() -> None:
 
 
 def test_what_is_said_of_them_follows_a_known_draft() -> None:
-    variant = Variant.of(CUDA, [Architecture(9, 0)], [])
+    variant = Variant.of(CUDA, ["sm_90"], [])
     assert variant
     said = metadata_of({variant.label: variant.properties, NULL_VARIANT.label: NULL_VARIANT.properties})
     assert read_variant_metadata(variant_metadata_bytes(said)) == said

@@ -25,7 +25,7 @@ from wheelmill.system.process import printable
 from wheelmill.system.progress import number_of, size
 from wheelmill.wheel.build_facts import BuildFacts, Sbom, SourceFacts
 from wheelmill.wheel.findings import some_of
-from wheelmill.wheel.kernels import KernelReader
+from wheelmill.wheel.gpu_code import KernelReader
 from wheelmill.wheel.label import torch_in_json, words_for
 from wheelmill.wheel.name import WHEEL_SUFFIX
 from wheelmill.wheel.shared_objects import CodeBudget

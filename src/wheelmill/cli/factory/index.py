@@ -46,7 +46,7 @@ from wheelmill.system.progress import SYSTEM_CLOCK, number_of
 if TYPE_CHECKING:
     from wheelmill.cli.factory.outputs import IndexCheck, IndexFinding
     from wheelmill.index.deployed import ReadDeployed
-    from wheelmill.pipeline import Mirror
+    from wheelmill.pipeline.site import Mirror
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,14 +141,14 @@ def build(
     require_attestation: RequiredSignerOption = None,
 ) -> None:
     """Generate the site of all releases in a store."""
-    from wheelmill import pipeline  # needs the factory extra
+    from wheelmill.pipeline.site import Stores, build_index, catalogue_of  # needs the factory extra
 
     site.check()
     place = _place_of(site.previous)
     releases = store_at(store, must_exist=True)
     own = own_config_at(config)
     address = site.site_url or (place if place and "://" in place else None)
-    stores = pipeline.Stores(
+    stores = Stores(
         store=releases,
         base_url=wheels.base_url or releases.url_from(output),
         listing=own.listing if own else load_listing(place_at(config)),
@@ -159,9 +159,9 @@ def build(
         signer=signer_of(require_attestation),
     )
     sources, homes = _sources_in(place_at(config))
-    planned = pipeline.catalogue_of(own, releases.ledger.summary()) if own else None
+    planned = catalogue_of(own, releases.ledger.summary()) if own else None
     with progress() as shown:
-        size = pipeline.build_index(
+        size = build_index(
             stores,
             output,
             catalogue=replace(planned, homes=homes) if planned else None,
@@ -177,7 +177,7 @@ def build(
 
 def _mirror_at(option: str, text: str, site: Path) -> Mirror:
     """Open a further store of a site."""
-    from wheelmill.pipeline import Mirror  # needs the factory extra
+    from wheelmill.pipeline.site import Mirror  # needs the factory extra
 
     name, _, url = text.partition("=")
     store = store_at(name, option=option, must_exist=True)

@@ -35,7 +35,9 @@ from wheelmill.system.progress import number_of
 
 if TYPE_CHECKING:
     from wheelmill.cli.factory.outputs import Release, ReleaseDownloads, ReleaseLedger
-    from wheelmill.pipeline import Delivery, Gate, GpuTrials, MatrixPlan
+    from wheelmill.pipeline.attested import Delivery
+    from wheelmill.pipeline.gate import Gate, GpuTrials
+    from wheelmill.pipeline.matrix_plan import MatrixPlan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,12 +76,13 @@ class GateOptions:
 
         Without a plan, a wheel need only agree with itself. A wheel must stay under `max_size` bytes, if given.
         """
-        from wheelmill import pipeline  # needs the factory extra
+        from wheelmill.pipeline.attested import attested_in  # needs the factory extra
+        from wheelmill.pipeline.gate import Gate
 
         signer = signer_of(self.require_attestation)
-        return pipeline.Gate(
+        return Gate(
             targets=planned.targets(config_at(self.config)) if planned else None,
-            attested=pipeline.attested_in(directory, signer) if signer else None,
+            attested=attested_in(directory, signer) if signer else None,
             tried=self._trials(directory),
             max_size=max_size,
         )
@@ -89,11 +92,11 @@ class GateOptions:
 
         A job that builds wheels could deliver such certificates with them, so jobs name the folder of the others.
         """
-        from wheelmill import pipeline  # needs the factory extra
+        from wheelmill.pipeline.gate import GpuTrials  # needs the factory extra
 
         platforms = read_values("--require-gpu", [self.require_gpu or ""], Platform.parse)
         paths = sorted((self.gpu_certificates or directory).rglob(f"*{GPU_SUFFIX}"))
-        return pipeline.GpuTrials(platform=platforms[0], paths=paths) if platforms else None
+        return GpuTrials(platform=platforms[0], paths=paths) if platforms else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,10 +158,10 @@ def publish(
     as_json: JsonOption = False,
 ) -> None:
     """Publish the wheels that no release has yet, under a new date tag; each is examined once more."""
-    from wheelmill import pipeline  # needs the factory extra
+    from wheelmill.pipeline import attested, gate, matrix_plan  # needs the factory extra
 
     releases = store_at(store)
-    planned = pipeline.read_plan(admission.plan) if admission.plan else None
+    planned = matrix_plan.read_plan(admission.plan) if admission.plan else None
     until = None if options.time_limit is None else time.time() + options.time_limit * 60
 
     def gate_of(folder: Path, group: MatrixPlan | None) -> Gate:
@@ -166,19 +169,19 @@ def publish(
 
     options.check_source(directory, planned)
     if directory and options.checksums:
-        admitted, refusals = gate_of(directory, planned).admit(pipeline.delivered_in(directory, "whl"))
-        pipeline.write_wheel_checksums(options.checksums, admitted)
+        admitted, refusals = gate_of(directory, planned).admit(gate.delivered_in(directory, "whl"))
+        attested.write_wheel_checksums(options.checksums, admitted)
         raise_for(refusals, "refused:")
         return
     with progress() as shown:
         deliveries: Iterable[Delivery] = ()
         if directory:
-            deliveries = [pipeline.Delivery(folder=directory, gate=gate_of(directory, planned))]
+            deliveries = [attested.Delivery(folder=directory, gate=gate_of(directory, planned))]
         elif options.run and planned:
             earlier = dict.fromkeys(group.run for group in planned.groups if group.run)
             artifacts = artifacts_of([*earlier, *options.run])
-            deliveries = pipeline.deliveries_of_runs(artifacts, planned, gate_of, shown)
-        done = pipeline.release_deliveries(
+            deliveries = attested.deliveries_of_runs(artifacts, planned, gate_of, shown)
+        done = attested.release_deliveries(
             deliveries, releases, attestation=options.attestation or None, progress=shown, until=until
         )
     if as_json:
@@ -186,7 +189,7 @@ def publish(
         content: Release = {"schema": "wheelmill.release/1", "tags": tags, "refused": done.refusals}
         print_json(content)
     if options.manifests:
-        pipeline.write_manifest_checksums(options.manifests, done.releases)
+        attested.write_manifest_checksums(options.manifests, done.releases)
     report_publication(done)
 
 
@@ -290,7 +293,7 @@ def variants(
     config: ConfigOption = None,
 ) -> None:
     """Release published wheels as variant wheels, too. Experimental: PEP 825 and PEP 850 are drafts."""
-    from wheelmill import pipeline  # needs the factory extra
+    from wheelmill.pipeline.variants import publish_variants  # needs the factory extra
 
     wanted = read_values("PROJECT", projects or (), project_name) or [
         name for name, package in config_at(config).packages.items() if package.variants
@@ -300,9 +303,7 @@ def variants(
             "no-variants-wanted", "no package of packages.yml has variants: true", hint="add that, or name packages"
         )
     with progress() as shown:
-        done = pipeline.publish_variants(
-            store_at(store), store_at(to, option="--to"), wanted, progress=shown, warn=say_warning
-        )
+        done = publish_variants(store_at(store), store_at(to, option="--to"), wanted, progress=shown, warn=say_warning)
     report_publication(done)
 
 

@@ -104,7 +104,8 @@ def run(
     as_json: JsonOption = False,
 ) -> None:
     """Plan, build, smoke, release and index. Published wheels are not built again."""
-    from wheelmill import pipeline  # needs the factory extra
+    from wheelmill.pipeline.run import Factory  # needs the factory extra
+    from wheelmill.pipeline.run import run as run_plan  # needs the factory extra
 
     wanted = where.narrow(filters.for_this_machine(projects))
     wanted = replace(wanted, sample=goal.sample or wanted.sample)
@@ -121,7 +122,7 @@ def run(
     sampled = smallest(where, configuration) if goal.sample else None
     planned = plan_run(configuration, wanted, state.cells, failed, sampled)
     with use_clones(where.clone), progress() as shown:
-        factory = pipeline.Factory(
+        factory = Factory(
             builder=builder,
             environments=environments_in(where.sandbox, configuration),
             policy=policy,
@@ -131,7 +132,7 @@ def run(
             progress=shown,
         )
         force = wanted.force or goal.measure
-        outcome = pipeline.run(planned, factory, seconds=where.seconds, publishes=publishes, force=force)
+        outcome = run_plan(planned, factory, seconds=where.seconds, publishes=publishes, force=force)
     if as_json:
         print_json(_content(planned, outcome))
     place = f"index: {output / 'site'}" if publishes else f"wheels that passed: {output / 'wheels'}"

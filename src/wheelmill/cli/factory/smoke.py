@@ -62,8 +62,10 @@ def smoke(
 
 def _examine(wheels: list[Path], environments: SmokeEnvironments, store: str | None, suffix: str) -> list[Verdict]:
     """Examine wheels that may require each other and the wheels of a store."""
-    from wheelmill import pipeline  # needs the factory extra
-    from wheelmill.pipeline.run import serve_candidate
+    from wheelmill.pipeline.run import (
+        released_wheels,  # needs the factory extra
+        serve_candidate,
+    )
     from wheelmill.release.github.store import QUOTAS
     from wheelmill.smoke.examine import examine_wheel, wheels_on_disk
 
@@ -72,7 +74,7 @@ def _examine(wheels: list[Path], environments: SmokeEnvironments, store: str | N
         available = wheels_on_disk(files)
         if store:
             releases = store_at(store)
-            available += pipeline.released_wheels(published(releases, say_warning), releases)
+            available += released_wheels(published(releases, say_warning), releases)
         return [
             examine_wheel(
                 file,

@@ -100,7 +100,6 @@ class _Connection:
     def request(
         self, verb: str, path: str, body: str | BinaryIO | None, headers: Mapping[str, str], _stream: object
     ) -> None:
-        """Send a request."""
         content = body.encode() if isinstance(body, str) else body or b""
         size = int(headers.get("Content-Length", 0))
         answer = self._web.send(verb, f"{self._server}{path}", headers, body=content, size=size, refusals=True)
@@ -110,21 +109,16 @@ class _Connection:
         is_pending = self.status == HTTPStatus.ACCEPTED and verb in SAFE  # PyGithub would ask again without an end
         if is_strange or is_pending:
             said = repr(self._text.strip()[:_SHOWN]) if self._text.strip() else "nothing"
-            raise NetworkError(
-                "github-unreadable",
-                f"{answer.url} answers {answer.status} with {said} instead of JSON; try again later",
-            )
+            message = f"{answer.url} answers {answer.status} with {said} instead of JSON; try again later"
+            raise NetworkError("github-unreadable", message)
 
     def getresponse(self) -> Self:
-        """Return the answer, which this connection holds."""
         return self
 
     def getheaders(self) -> Iterable[tuple[str, str]]:
-        """Return the headers of the answer."""
         return self._headers.items()
 
     def read(self) -> str:
-        """Return the content of the answer."""
         return self._text
 
     def close(self) -> None:
@@ -217,20 +211,12 @@ _HINTS: Final = {
     404: "is there such a repository, and may GITHUB_TOKEN see it?",
 }
 _BURNED: Final = ("used by an immutable release", "creations being restricted")
-"""GitHub's words for the name of a release or a tag that an immutable release had before it was removed.
-
-https://docs.github.com/en/code-security/concepts/supply-chain-security/immutable-releases
-"""
+"""GitHub's words for the name of a release or a tag that an immutable release had before it was removed
+(https://docs.github.com/en/code-security/concepts/supply-chain-security/immutable-releases)."""
 
 _STRANGE: Final = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
+    *(ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError),
     BadAttributeException,
-    LookupError,
-    RecursionError,
-    TypeError,
-    ValueError,
 )
 """Errors of PyGithub for an answer that is not GitHub's."""
 
@@ -287,9 +273,8 @@ class Calls(AbstractContextManager["Calls", None]):
             except NetworkError as error:
                 raise NetworkError("github-silent", f"{what}: {error}") from None
             except _STRANGE as error:
-                raise NetworkError(
-                    "github-unreadable", f"{what}: GitHub gave no answer that can be read: {error!r}"
-                ) from None
+                message = f"{what}: GitHub gave no answer that can be read: {error!r}"
+                raise NetworkError("github-unreadable", message) from None
 
     def answer(self, what: str, path: str) -> object:
         """Read JSON from a URL of the repository that PyGithub has no call for; see `read`.
@@ -302,8 +287,7 @@ class Calls(AbstractContextManager["Calls", None]):
         """Read JSON page after page, as GitHub links them: each list has a largest page of its own."""
         url: str | None = f"{self._url}{path}"
         while url:
-            call = partial(self._requester.requestJsonAndCheck, "GET", url)
-            headers, content = self.read(what, call)
+            headers, content = self.read(what, partial(self._requester.requestJsonAndCheck, "GET", url))
             yield content
             url = next_page(headers)
 
@@ -325,8 +309,8 @@ class Calls(AbstractContextManager["Calls", None]):
         """
         failure: WheelmillError = NetworkError("github-silent", what)
         for pause in (*PATIENT, 0.0):
-            if not is_absent and (found := find()) is not None:
-                return found
+            if not is_absent and (existing := find()) is not None:
+                return existing
             is_absent = False
             try:
                 return make()
@@ -337,8 +321,8 @@ class Calls(AbstractContextManager["Calls", None]):
             except NetworkError as error:
                 failure = error
             self.clock.sleep(pause)
-        if (found := find()) is not None:
-            return found
+        if (existing := find()) is not None:
+            return existing
         raise failure
 
     def _wait_to_try_again(self, seconds: float) -> None:

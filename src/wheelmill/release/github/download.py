@@ -20,7 +20,6 @@ from github.Artifact import Artifact
 from github.PaginatedList import PaginatedList
 
 from wheelmill.errors import IntegrityError, NetworkError, ReleaseError, UnreadableError
-from wheelmill.names import Sha256
 from wheelmill.release.github.api import LIMITED, Calls, Pace, Repository
 from wheelmill.release.manifest import Manifest, ManifestEntry
 from wheelmill.smoke.verdict import GPU_SUFFIX, SUFFIX
@@ -50,10 +49,8 @@ def probe(repository: Repository, clock: Clock, manifest: Manifest, *, unhashed:
     with without_token(clock) as web:
         for pause in (0.0, *PATIENT):
             clock.sleep(pause)
-            checked = [
-                (entry, _fault(web, repository.download(manifest.tag, entry.filename), entry, unhashed))
-                for entry in pending
-            ]
+            urls = [repository.download(manifest.tag, entry.filename) for entry in pending]
+            checked = [(entry, _fault(web, url, entry, unhashed)) for entry, url in zip(pending, urls, strict=True)]
             pending = tuple(entry for entry, fault in checked if fault)
             faults = [fault for _, fault in checked if fault]
             if not faults:
@@ -66,31 +63,23 @@ def probe(repository: Repository, clock: Clock, manifest: Manifest, *, unhashed:
 
 
 def _fault(web: Web, url: str, entry: ManifestEntry, unhashed: frozenset[str]) -> str | None:
-    sidecar = entry.filename + SIDECAR_SUFFIX
     try:
         metadata = sha256_of_bytes(web.read(url + SIDECAR_SUFFIX))
         if metadata != entry.metadata_sha256:
-            return f"{sidecar} has sha256 {metadata} instead of {entry.metadata_sha256}"
-        if (size := _size(web, url)) != entry.size:
-            return f"{entry.filename} has {size} bytes instead of {entry.size}"
-        if entry.filename in unhashed and (sha256 := _hash(web, url)) != entry.sha256:
-            return f"{entry.filename} has sha256 {sha256} instead of {entry.sha256}"
+            return f"{entry.filename}{SIDECAR_SUFFIX} has sha256 {metadata} instead of {entry.metadata_sha256}"
+        answer = web.get(url, span="0-0")  # one byte, and the size that the server reports
+        if not answer.ok:
+            return f"{url}: {answer.outcome}"
+        if answer.size != entry.size:
+            return f"{entry.filename} has {answer.size} bytes instead of {entry.size}"
+        if entry.filename in unhashed:
+            with Path(os.devnull).open("wb") as nowhere:
+                sha256 = web.download(url, nowhere).sha256
+            if sha256 != entry.sha256:
+                return f"{entry.filename} has sha256 {sha256} instead of {entry.sha256}"
     except NetworkError as error:
         return str(error)
     return None
-
-
-def _size(web: Web, url: str) -> int | None:
-    """Request one byte of a file, and return the size that the server reports."""
-    answer = web.get(url, span="0-0")
-    if not answer.ok:
-        raise NetworkError("download-failed", f"{url}: {answer.outcome}")
-    return answer.size
-
-
-def _hash(web: Web, url: str) -> Sha256:
-    with Path(os.devnull).open("wb") as nowhere:
-        return web.download(url, nowhere).sha256
 
 
 MAX_ARTIFACT: Final = 5_000_000_000
@@ -154,9 +143,9 @@ def _list(calls: Calls, run: str) -> list[tuple[int, str]]:
     return calls.read(
         f"listing the artifacts of run {run}",
         lambda: [
-            (found.id, found.name)
-            for found in PaginatedList(Artifact, calls.repository.requester, url, None, list_item="artifacts")
-            if not found.expired
+            (artifact.id, artifact.name)
+            for artifact in PaginatedList(Artifact, calls.repository.requester, url, None, list_item="artifacts")
+            if not artifact.expired
         ],
     )
 

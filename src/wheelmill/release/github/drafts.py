@@ -41,7 +41,7 @@ _SHOWN: Final = 3
 def title_of(manifest: Manifest) -> str:
     """Title a release: ``v2026-11-21: flash-attn 2.8.3, mamba-ssm 2.2.5``."""
     names = (name_without_label(entry.filename) for entry in manifest.wheels)
-    projects = list(dict.fromkeys(f"{name.project} {name.version.public}" for name in names))
+    projects = [*dict.fromkeys(f"{name.project} {name.version.public}" for name in names)]
     more = len(projects) - _SHOWN
     return f"{manifest.tag}: {', '.join(projects[:_SHOWN])}{f' and {more} more' if more > 0 else ''}"
 
@@ -72,8 +72,7 @@ def _row(entry: ManifestEntry) -> str:
     torch = str((label.torch if label else None) or needed_torch(entry.requires_dist) or "")
     architectures = " ".join((*entry.certificate.evidence.sass, *entry.certificate.evidence.ptx))
     texts = (entry.filename, str(label.cuda) if label else "", torch, architectures)
-    size = f"{entry.size / 1e6:.1f}"
-    return f"| {' | '.join(map(_code, texts))} | {size} | {_code(entry.sha256)} |"
+    return f"| {' | '.join(map(_code, texts))} | {entry.size / 1e6:.1f} | {_code(entry.sha256)} |"
 
 
 def _code(text: str) -> str:
@@ -151,8 +150,7 @@ def orphaned_drafts(calls: Calls, now: datetime, *, remove: bool) -> list[Orphan
     Tags of removed drafts stay, and are not used again.
     """
     left: list[Orphan] = []
-    drafts = [release for release in all_releases(calls) if release.draft and is_date_tag(release.tag_name)]
-    for release in drafts:
+    for release in [release for release in all_releases(calls) if release.draft and is_date_tag(release.tag_name)]:
         age = now - release.created_at
         if removed := remove and age > KEPT:
             calls.write(f"removing the draft of {release.tag_name}", release.delete_release)
@@ -180,7 +178,7 @@ class DraftFiles:
     @property
     def unhashed(self) -> frozenset[str]:
         """Assets for which GitHub gives no digest: their sizes are right, their bytes are yet to be compared."""
-        return frozenset(found.name for found in self._listed.values() if found.digest is None)
+        return frozenset(listed.name for listed in self._listed.values() if listed.digest is None)
 
     def faults(self, wanted: Sequence[Asset]) -> dict[str, str]:
         """Return the fault of each missing or wrong asset, by name, according to the last listing."""
@@ -197,7 +195,7 @@ class DraftFiles:
         names = {each.name for each in wanted}
         for pause in (0.0, *PATIENT):
             faults = self.faults(wanted)
-            stray = [found for name, found in self._listed.items() if name in faults or (alone and name not in names)]
+            stray = [listed for name, listed in self._listed.items() if name in faults or (alone and name not in names)]
             if not stray and faults.keys() <= rejected.keys():
                 break
             self._calls.clock.sleep(pause)
@@ -267,18 +265,16 @@ class _Listed:
 
     @classmethod
     def of(cls, asset: GitReleaseAsset) -> Self:
-        """Read the answer about an asset."""
         return cls(asset=asset, name=asset.name, state=asset.state, size=asset.size, digest=asset.digest)
 
 
-def _fault(wanted: Asset, found: _Listed | None) -> str | None:
-    """Compare an asset with the listing; None if it matches."""
-    if found is None:
+def _fault(wanted: Asset, listed: _Listed | None) -> str | None:
+    if listed is None:
         return "did not arrive"
-    if found.state != "uploaded":
-        return f"did not arrive whole: its state is {found.state}"
-    if found.size != wanted.size:
-        return f"arrived with {found.size} bytes instead of {wanted.size}"
-    if found.digest is not None and found.digest != f"sha256:{wanted.sha256}":
-        return f"arrived with {found.digest} instead of sha256:{wanted.sha256}"
+    if listed.state != "uploaded":
+        return f"did not arrive whole: its state is {listed.state}"
+    if listed.size != wanted.size:
+        return f"arrived with {listed.size} bytes instead of {wanted.size}"
+    if listed.digest is not None and listed.digest != f"sha256:{wanted.sha256}":
+        return f"arrived with {listed.digest} instead of sha256:{wanted.sha256}"
     return None

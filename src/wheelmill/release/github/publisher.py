@@ -81,12 +81,9 @@ def _owner(calls: Calls, tag: ReleaseTag, contents: Sha256) -> str | None:
             lambda: calls.repository.get_branch(calls.repository.default_branch).commit.sha,
         )
         message = f"wheels of {tag}\n\n{_MARK}{contents}\n"
-        annotated = calls.write(
-            f"describing tag {tag}", lambda: calls.repository.create_git_tag(tag, message, commit, "commit")
-        )
-        return calls.write(
-            f"making tag {tag}", lambda: calls.repository.create_git_ref(f"refs/tags/{tag}", annotated.sha)
-        )
+        make_tag, make_ref = calls.repository.create_git_tag, calls.repository.create_git_ref
+        annotated = calls.write(f"describing tag {tag}", lambda: make_tag(tag, message, commit, "commit"))
+        return calls.write(f"making tag {tag}", lambda: make_ref(f"refs/tags/{tag}", annotated.sha))
 
     return _contents(calls, calls.ensure(f"making tag {tag}", find, make))
 
@@ -119,22 +116,17 @@ class _SentWheel:
 
     @classmethod
     def of(cls, wheel: TestedWheel) -> Self:
-        """Describe a wheel before its upload, with all its files."""
         beside = (Asset.of_bytes(name, content) for name, content in files_beside(wheel).items())
         return cls(wheel=wheel, entry=entry_of(wheel), assets=(Asset.of_wheel(wheel.file), *beside))
 
     def refusal(self, faults: Mapping[str, str]) -> RefusedWheel | None:
         """Return the first fault of its assets, given by name, as a refusal; None if all arrived."""
-        reasons = (faults[asset.name] for asset in self.assets if asset.name in faults)
-        return next(
-            (RefusedWheel(filename=self.entry.filename, code="not-sent", reason=reason) for reason in reasons), None
-        )
+        reason = next((faults[asset.name] for asset in self.assets if asset.name in faults), None)
+        return RefusedWheel(filename=self.entry.filename, code="not-sent", reason=reason) if reason else None
 
 
 @dataclass(kw_only=True)
 class _Draft:
-    """Current release."""
-
     contents: Sha256
     """Hash of the first wheels that were put into it, by which an interrupted publication is recognized."""
     tag: ReleaseTag
@@ -143,7 +135,6 @@ class _Draft:
     sent: list[_SentWheel] = field(default_factory=list)
 
     def manifest(self, now: datetime) -> Manifest:
-        """Describe the wheels that arrived."""
         return manifest_of(self.tag, [each.entry for each in self.sent], now=now)
 
     def drop(self, faults: Mapping[str, str]) -> tuple[RefusedWheel, ...]:
@@ -224,7 +215,6 @@ class GitHubPublisher:
         return manifest
 
     def _begin(self, contents: Sha256) -> _Draft:
-        """Make a draft, or find the one for the same wheels."""
         tag, is_new = self._claim(contents)
         release = draft_of(self._calls, tag, is_new=is_new)
         if not release.draft:

@@ -165,10 +165,8 @@ QUOTAS: Final = Quotas(wheels=MAX_WHEELS)
 
 _KEPT: Final = frozenset(string.ascii_letters + string.digits + "-_.+")
 """GitHub replaces other characters in the names of assets, such as the ``!`` of an epoch. It does not say which; wheels
-with these are on GitHub under their own names, and what is listed after an upload is compared.
-
-https://docs.github.com/en/rest/releases/assets#upload-a-release-asset
-"""
+with these are on GitHub under their own names, and what is listed after an upload is compared
+(https://docs.github.com/en/rest/releases/assets#upload-a-release-asset)."""
 
 
 def _is_published_policy(platform: str) -> bool:
@@ -184,6 +182,8 @@ class GitHubStore(PlainStore):
     pace: Pace
     ledger_commit: str | None = None
     """The state of the ledger to read, where it was compared with the releases before; None reads the newest."""
+    quotas = QUOTAS
+    lists_at_once = False  # GitHub needs many calls, and ends those that take 10 seconds
 
     @property
     def clock(self) -> Clock:
@@ -197,21 +197,13 @@ class GitHubStore(PlainStore):
         return Ledger(place, self.pace.clock)
 
     def is_over(self, run: str) -> bool | None:
-        """See `Store.is_over`.
-
-        https://docs.github.com/en/rest/actions/workflow-runs#get-a-workflow-run
-        """
+        """See `Store.is_over` (https://docs.github.com/en/rest/actions/workflow-runs#get-a-workflow-run)."""
         with Calls(self.repository, self.pace, QUIET) as calls:
             try:
                 status = calls.read(f"asking for run {run}", lambda: calls.repository.get_workflow_run(int(run)).status)
             except RejectedError:  # deleted, or hidden from the token
                 return None
         return status == "completed"
-
-    @property
-    def quotas(self) -> Quotas:
-        """GitHub's limits."""
-        return QUOTAS
 
     def tags(self) -> frozenset[ReleaseTag] | None:
         """See `Releases.tags`; one listing of references."""
@@ -245,11 +237,6 @@ class GitHubStore(PlainStore):
                 return web.download(self.repository.download(tag, filename), file, limit=MAX_CONTENT).sha256
 
             yield from cached_read(wanted, download)
-
-    @property
-    def lists_at_once(self) -> bool:
-        """False: GitHub needs many calls, and ends those that take 10 seconds."""
-        return False
 
     def assets(self) -> dict[ReleaseTag, frozenset[str]]:
         """See `Releases.assets`; the list of releases has them."""
@@ -305,10 +292,9 @@ class GitHubStore(PlainStore):
 
     def orphans(self, *, remove: bool, progress: Progress) -> list[Orphan]:
         """See `Store.orphans`."""
-        clock = self.pace.clock
-        lease = RateLimitedLease(self.ledger, clock, progress)
+        lease = RateLimitedLease(self.ledger, self.clock, progress)
         with lease.held_now() if remove else nullcontext(), Calls(self.repository, self.pace, progress) as calls:
-            return orphaned_drafts(calls, clock.utc(), remove=remove)
+            return orphaned_drafts(calls, self.clock.utc(), remove=remove)
 
     def url_from(self, site: Path) -> str:  # noqa: ARG002 - it is the same from everywhere
         """See `Store.url_from`; a URL."""

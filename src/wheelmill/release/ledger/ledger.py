@@ -80,10 +80,6 @@ class LedgerSummary:
 def summary_of(files: Mapping[str, bytes]) -> LedgerSummary:
     """Read the files of a ledger without the wheels in them."""
     others = state_of({path: content for path, content in files.items() if not path.startswith(_RELEASES)})
-    return LedgerSummary(manifests=_manifests_in(files), failures=others.failures, downloads=others.downloads)
-
-
-def _manifests_in(files: Mapping[str, bytes]) -> dict[ReleaseTag, Sha256]:
     manifests: dict[ReleaseTag, Sha256] = {}
     for path, content in sorted(files.items()):
         if path.startswith(_RELEASES):
@@ -92,7 +88,7 @@ def _manifests_in(files: Mapping[str, bytes]) -> dict[ReleaseTag, Sha256]:
             except DecodeError as error:
                 raise IntegrityError("record-invalid", f"{path} is not a {LedgerRelease.__name__}: {error}") from None
             manifests[named.tag] = named.manifest
-    return manifests
+    return LedgerSummary(manifests=manifests, failures=others.failures, downloads=others.downloads)
 
 
 def files_of(state: LedgerState, files: Mapping[str, bytes], before: LedgerState) -> dict[str, bytes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from typing import Annotated, Final, Protocol, runtime_checkable
@@ -247,18 +247,15 @@ def of_projects(downloads: Mapping[str, int]) -> Mapping[ProjectName, int]:
 
 def with_count(state: LedgerState, count: DownloadCount) -> LedgerState:
     """Add a count to the ledger, replacing one of the same day; thin out old counts."""
-    others = [each for each in state.downloads if each.day != count.day]
-    kept = _thin_out(sorted((*others, count), key=lambda each: each.day), count.day)
-    return replace(state, downloads=tuple(kept))
-
-
-def _thin_out(counts: Iterable[DownloadCount], today: date) -> Iterable[DownloadCount]:
+    kept: list[DownloadCount] = []
     months: set[tuple[int, int]] = set()
-    for count in counts:
-        month = (count.day.year, count.day.month)
-        if today - count.day < _EVERY_ONE or month not in months:
-            yield count
+    others = [other for other in state.downloads if other.day != count.day]
+    for known in sorted((*others, count), key=lambda known: known.day):
+        month = (known.day.year, known.day.month)
+        if count.day - known.day < _EVERY_ONE or month not in months:
+            kept.append(known)
         months.add(month)
+    return replace(state, downloads=tuple(kept))
 
 
 _LIKE_A_DAY: Final = re.compile(r"v\d{4}-.*", re.ASCII)

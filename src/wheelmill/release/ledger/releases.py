@@ -175,7 +175,6 @@ def every_manifest(
 
 
 def _new_tags(store: Releases, known: Collection[ReleaseTag], warn: Warn) -> frozenset[ReleaseTag]:
-    """Return the tags that the ledger does not know."""
     tags = store.tags()
     if tags is None:
         return frozenset()

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -246,6 +246,18 @@ class _First(dict[Any, Any]):
         return value
 
 
+_WHEEL_PARTS: Final = (
+    *("metadata_sha256", "name", "version", "requires_python", "requires_dist"),
+    *("attestation", "external"),
+)
+_CERTIFICATE_PARTS: Final = ("evidence", "clean_rooms", "findings")
+_PROVENANCE_PARTS: Final = (
+    *("architectures", "source_sha256", "patches", "pythons", "expectations", "toolkit", "torch_release", "images"),
+    *("driver", "source"),
+)
+"""Fields that many wheels have in common."""
+
+
 class Shared:
     """Equal parts of manifests as one object each, for as long as this object lives.
 
@@ -261,52 +273,33 @@ class Shared:
         return replace(release, wheels=tuple(map(self._wheel, release.wheels)))
 
     def _wheel(self, wheel: ListedWheel) -> ListedWheel:
-        one = self._one_of
         return replace(
             wheel,
-            metadata_sha256=one[wheel.metadata_sha256],
-            name=one[wheel.name],
-            version=one[wheel.version],
-            requires_python=one[wheel.requires_python],
-            requires_dist=one[wheel.requires_dist],
+            **self._parts(wheel, _WHEEL_PARTS),
             certificate=self._certificate(wheel.certificate, wheel.sha256),
-            attestation=one[wheel.attestation],
-            external=one[wheel.external],
         )
 
     def _certificate(self, certificate: ListedCertificate, sha256: Sha256) -> ListedCertificate:
         made = certificate.provenance
         return replace(
             certificate,
+            **self._parts(certificate, _CERTIFICATE_PARTS),
             sha256=sha256 if certificate.sha256 == sha256 else certificate.sha256,
-            evidence=self._one_of[certificate.evidence],
-            clean_rooms=self._one_of[certificate.clean_rooms],
             provenance=self._provenance(made, sha256) if made else None,
-            findings=self._one_of[certificate.findings],
             sizes=self._sizes.setdefault(str(certificate.sizes), certificate.sizes) if certificate.sizes else None,
         )
 
     def _provenance(self, made: ListedProvenance, sha256: Sha256) -> ListedProvenance:
-        one = self._one_of
+        cell = made.built_for  # cells nearly all differ, but their words do not
         return replace(
             made,
+            **self._parts(made, _PROVENANCE_PARTS),
             sha256=sha256 if made.sha256 == sha256 else made.sha256,
-            built_for=self._cell(made.built_for),
-            architectures=one[made.architectures],
-            source_sha256=one[made.source_sha256],
-            patches=one[made.patches],
-            pythons=one[made.pythons],
-            expectations=one[made.expectations],
-            toolkit=one[made.toolkit],
-            torch_release=one[made.torch_release],
-            images=one[made.images],
-            driver=one[made.driver],
-            source=one[made.source],
+            built_for=ListedCell(**self._parts(cell, cell.__struct_fields__)),
         )
 
-    def _cell(self, cell: ListedCell) -> ListedCell:
-        """Share the words of a cell: cells nearly all differ, but their words do not."""
-        return ListedCell(**{name: self._one_of[getattr(cell, name)] for name in cell.__struct_fields__})
+    def _parts(self, record: Struct, names: Iterable[str]) -> dict[str, Any]:
+        return {name: self._one_of[getattr(record, name)] for name in names}
 
 
 def external_of(certificate: Certificate, requires_dist: tuple[str, ...]) -> External:

@@ -61,8 +61,7 @@ def faults_of_types(content: bytes) -> list[Fault]:
     if not isinstance(plain, dict) or not _is_ours(schema := plain.get("schema")):
         return []
     if schema != SCHEMA:
-        newer = f"unsupported schema {quoted(schema)}: upgrade wheelmill, which reads {SCHEMA}"
-        return [(("schema",), newer)]
+        return [(("schema",), f"unsupported schema {quoted(schema)}: upgrade wheelmill, which reads {SCHEMA}")]
     return [*_faults(plain)]
 
 
@@ -76,10 +75,8 @@ def _faults(plain: dict[str, Any]) -> Iterator[Fault]:
         if isinstance(value, float) and not isfinite(value):
             yield path, f"expected a number, not {value}, which JSON does not know (RFC 8259, section 6)"
         if isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
-            yield (
-                path,
-                f"expected text, not {quoted(value)}, which has half a surrogate pair (RFC 8259, section 8.2)",
-            )
+            half = "which has half a surrogate pair (RFC 8259, section 8.2)"
+            yield path, f"expected text, not {quoted(value)}, {half}"
     yield from _faults_of_keys(plain, [each for each in fields(ListedRelease) if each.name != "wheels"], ())
     wheels = plain.get("wheels")
     if not isinstance(wheels, list):
@@ -171,9 +168,8 @@ def faults_of_wheel(wheel: ListedWheel, name: WheelName) -> list[str]:
         faults.append(f"certificate.sha256: it is the certificate of other bytes, {quoted(certificate.sha256)}")
     faults += _faults_of_evidence(certificate.evidence)
     codes = tuple(certificate.sizes.gpu_code) if certificate.sizes else ()
-    if strange := _strange(Architecture.of_code, codes):
-        words = ", ".join(map(quoted, strange))
-        faults.append(f"certificate.sizes.gpu_code: expected a GPU architecture, not {words}")
+    if strange := ", ".join(map(quoted, _strange(Architecture.of_code, codes))):
+        faults.append(f"certificate.sizes.gpu_code: expected a GPU architecture, not {strange}")
     for key, urls in to_builtins(wheel.external or {}).items():
         faults += [f"external.{key}: expected a DepURL, not {quoted(url)}" for url in urls if not _is_dep_url(url)]
     if certificate.provenance:
@@ -234,7 +230,7 @@ def requirement_faults(requires_python: str | None, requires_dist: tuple[str, ..
     """Check the requirements of a wheel: pip or uv would skip a wheel with invalid ones."""
     faults = [("requires_python", _fault_in(read_range, requires_python))] if requires_python is not None else []
     faults += [
-        ("requires_dist", _fault_in(lambda text: read_requirement(text).specifier, each)) for each in requires_dist
+        ("requires_dist", _fault_in(lambda each: read_requirement(each).specifier, text)) for text in requires_dist
     ]
     return tuple(f"{key}: {fault}" for key, fault in faults if fault)
 
@@ -280,7 +276,6 @@ def _faults_of_evidence(evidence: ListedEvidence) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)  # wheels that were built alike have the same words
 def _strange(read: Callable[[str], object], words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the values that cannot be parsed."""
     return tuple(word for word in words if not _is_read_by(read, word))
 
 
@@ -293,7 +288,6 @@ def _is_read_by(read: Callable[[str], object], word: str) -> bool:
 
 
 def _faults_of_provenance(made: ListedProvenance, wheel: ListedWheel, name: WheelName) -> Iterator[str]:
-    """Check that the provenance is of these bytes and this wheel."""
     key, cell = "certificate.provenance", made.built_for
     if made.sha256 != wheel.sha256:
         yield f"{key}.sha256: it is the provenance of other bytes, {quoted(made.sha256)}"

@@ -71,10 +71,7 @@ _MEANINGS: Final[Mapping[int, type[Exception]]] = {
     HTTPStatus.CONFLICT: TakenError,
     HTTPStatus.PRECONDITION_FAILED: TakenError,
 }
-"""Answers that tell of no failure.
-
-https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
-"""
+"""Answers that tell of no failure (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html)."""
 _HINTS: Final = {
     301: "AWS_DEFAULT_REGION is the region of the bucket",
     403: "the credentials of AWS_ACCESS_KEY_ID or AWS_PROFILE need s3:ListBucket, s3:GetObject and s3:PutObject",
@@ -101,18 +98,15 @@ def understood(what: str) -> Iterator[None]:
     except ClientError as error:
         status = error.response["ResponseMetadata"]["HTTPStatusCode"]
         code, said = (error.response["Error"].get(key, "") for key in ("Code", "Message"))
+        answered = f"{what}: S3 answers {status} {code}: {said}"
         if status in _MEANINGS and code != "NoSuchBucket":
             raise _MEANINGS[status](what) from None
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR:  # botocore also raises it for a body that is not XML
-            raise NetworkError("s3-failed", f"{what}: S3 answers {status} {code}: {said}", status=status) from None
-        hint = _HINTS.get(status)
-        raise RejectedError(
-            "s3-rejected", f"{what}: S3 answers {status} {code}: {said}", hint=hint, status=status
-        ) from None
+            raise NetworkError("s3-failed", answered, status=status) from None
+        raise RejectedError("s3-rejected", answered, hint=_HINTS.get(status), status=status) from None
     except (ResponseParserError, IncompleteReadError, LookupError, TypeError, ValueError) as error:
-        raise NetworkError(
-            "s3-unreadable", f"{what}: the answer is not one of S3's: {error!r}; try again later"
-        ) from None
+        message = f"{what}: the answer is not one of S3's: {error!r}; try again later"
+        raise NetworkError("s3-unreadable", message) from None
     except BotoCoreError as error:
         raise UsageError("s3-denied", f"{what}: {error}") from None
 
@@ -155,16 +149,16 @@ class Connection:
 
     def address(self, bucket: str, key: str) -> str:
         """Return the URL of an object in an unsigned request. Nothing is sent."""
-        found: list[str] = []
+        urls: list[str] = []
 
         def note(request: AWSPreparedRequest, **_: object) -> AWSResponse:
-            found.append(request.url)
+            urls.append(request.url)
             return AWSResponse(request.url, HTTPStatus.OK, {}, _Content())
 
         client = self._session.create_client("s3", config=Config(signature_version=UNSIGNED))
         client.meta.events.register("before-send.s3", note)
         client.get_object(Bucket=bucket, Key=key)
-        return without_credentials(found[0].partition("?")[0])
+        return without_credentials(urls[0].partition("?")[0])
 
     def _send(self, request: AWSPreparedRequest, **_: object) -> AWSResponse:
         """Send a request in place of botocore's own connections.
@@ -187,7 +181,6 @@ class _Content(io.BytesIO):
     """Content of an answer, as botocore reads it."""
 
     def stream(self, *_: object, **__: object) -> Iterator[bytes]:
-        """Yield all of it at once."""
         yield self.read()
 
 
@@ -207,7 +200,7 @@ _OWNER: Final = "wheelmill-owner"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class BucketObject:
     """Object that exists."""
 
     etag: str
@@ -272,18 +265,12 @@ class Bucket:
             for folder in page.get("CommonPrefixes", ()):
                 yield folder.get("Prefix", "").removeprefix(self.prefix).removesuffix("/")
 
-    def keys(self, below: str) -> Iterator[tuple[str, str]]:
-        """List the keys with a prefix, and the ETag of each object."""
+    def keys(self, below: str) -> Iterator[tuple[str, str, datetime | None]]:
+        """List the keys with a prefix, with the ETag of each object and the time when it was written, if it has one."""
         for page in self._pages(below):
             for listed in page.get("Contents", ()):
-                yield listed.get("Key", "").removeprefix(self.prefix), listed.get("ETag", "")
-
-    def dated_keys(self, below: str) -> Iterator[tuple[str, datetime]]:
-        """List the keys with a prefix, and the time when each object was written."""
-        for page in self._pages(below):
-            for listed in page.get("Contents", ()):
-                if "Key" in listed and "LastModified" in listed:
-                    yield listed["Key"].removeprefix(self.prefix), listed["LastModified"]
+                key = listed.get("Key", "").removeprefix(self.prefix)
+                yield key, listed.get("ETag", ""), listed.get("LastModified")
 
     def _pages(self, below: str, **options: str) -> Iterator[Mapping[str, Any]]:
         what, following = f"listing {self}/{below}", options
@@ -297,12 +284,14 @@ class Bucket:
                 return
         raise NetworkError("listing-endless", f"{what}: it has more than {_PAGES} pages")
 
-    def find(self, key: str) -> Found | None:
+    def find(self, key: str) -> BucketObject | None:
         """Look for an object; None if there is none."""
         with suppress(AbsentError), self._asking(f"looking for {self}/{key}") as ask:
             answer = ask.head_object(Bucket=self.name, Key=self.prefix + key, ChecksumMode="ENABLED")
             owner = answer.get("Metadata", {}).get(_OWNER)
-            return Found(etag=answer["ETag"], size=answer["ContentLength"], sha256=sha256_in(answer), owner=owner)
+            return BucketObject(
+                etag=answer["ETag"], size=answer["ContentLength"], sha256=sha256_in(answer), owner=owner
+            )
         return None
 
     def read(self, key: str, *, seen: str | None = None) -> tuple[str | None, bytes | None]:
@@ -325,23 +314,23 @@ class Bucket:
         for piece in self._pieces(key, entry):
             file.write(piece)
 
-    def holds(self, key: str, found: Found, asset: Asset) -> bool:
+    def holds(self, key: str, entry: BucketObject, asset: Asset) -> bool:
         """True if an object has the content of a file; it is read only if the server gives no hash."""
-        if found.sha256 or found.size != asset.size:
-            return (found.sha256, found.size) == (asset.sha256, asset.size)
+        if entry.sha256 or entry.size != asset.size:
+            return (entry.sha256, entry.size) == (asset.sha256, asset.size)
         digest = hashlib.sha256()
-        for piece in self._pieces(key, found):
+        for piece in self._pieces(key, entry):
             digest.update(piece)
         return digest.hexdigest() == asset.sha256
 
-    def _pieces(self, key: str, found: Found) -> Iterator[bytes]:
+    def _pieces(self, key: str, entry: BucketObject) -> Iterator[bytes]:
         """Yield the bytes of an object, which must not change meanwhile."""
         what = f"reading {self}/{key}"
-        for first in range(0, min(found.size, _MOST), _PIECE):
-            size = min(_PIECE, found.size - first)
+        for first in range(0, min(entry.size, _MOST), _PIECE):
+            size = min(_PIECE, entry.size - first)
             span = f"bytes={first}-{first + size - 1}"
             with self._asking(what) as ask:
-                answer = ask.get_object(Bucket=self.name, Key=self.prefix + key, Range=span, IfMatch=found.etag)
+                answer = ask.get_object(Bucket=self.name, Key=self.prefix + key, Range=span, IfMatch=entry.etag)
                 piece = answer["Body"].read()
             if len(piece) != size:
                 raise NetworkError("answer-cut-short", f"{what}: {len(piece)} bytes came instead of {size}")
@@ -405,7 +394,6 @@ class Bucket:
 
     @contextmanager
     def _asking(self, what: str) -> Iterator[Any]:
-        """Yield a client of S3, in a context that converts its errors."""
         with configured(what):
             client = self.connection.client
         with understood(what):

@@ -73,15 +73,16 @@ class S3Publisher:
             self._progress.line(f"sending {wheel.file.filename} ({number} of {len(wheels)})")
             try:
                 self._lease.renew_if_due()
-                for asset in _assets_of(wheel):  # no release names a different object that is there
+                beside = {**files_beside(wheel), **attestations_of([wheel])}.items()
+                assets = [*(Asset.of_bytes(name, content) for name, content in beside), Asset.of_wheel(wheel.file)]
+                for asset in assets:  # no release names a different object that is there
                     self._bucket.ensure(f"{FILES}/{wheel.file.sha256}/{asset.name}", asset, cache=FOREVER)
             except TimeIsOver:
                 self.over = True  # wheels that arrived are still published
                 return tuple(refusals)
             except (RejectedError, OSError) as error:
-                refusals.append(
-                    RefusedWheel(filename=wheel.file.filename, code="not-sent", reason=f"did not arrive: {error}")
-                )
+                reason = f"did not arrive: {error}"
+                refusals.append(RefusedWheel(filename=wheel.file.filename, code="not-sent", reason=reason))
             else:
                 self._sent.append((wheel, entry_of(wheel)))
         if not self._sent:
@@ -116,24 +117,17 @@ class S3Publisher:
         raise failure or NetworkError("object-unusable", f"{self._bucket}/{key} can neither be written nor read")
 
 
-def _assets_of(wheel: TestedWheel) -> Iterator[Asset]:
-    """Yield the files beside a wheel, and then the wheel."""
-    for name, content in {**files_beside(wheel), **attestations_of([wheel])}.items():
-        yield Asset.of_bytes(name, content)
-    yield Asset.of_wheel(wheel.file)
-
-
 def orphaned_wheels(bucket: Bucket, releases: Releases, now: datetime, *, remove: bool) -> list[Orphan]:
     """Find wheels that no release names; see `Store.orphans`."""
     written: defaultdict[str, dict[str, datetime]] = defaultdict(dict)
-    for key, at in bucket.dated_keys(f"{FILES}/"):
-        written["/".join(key.split("/")[:2])][key] = at
+    for key, _, at in bucket.keys(f"{FILES}/"):
+        if at:
+            written["/".join(key.split("/")[:2])][key] = at
     doubts: list[str] = []
     state = published(releases, doubts.append)  # read after listing the wheels, so that concurrent releases are known
     if doubts:
-        raise ReleaseError(
-            "leftovers-doubtful", "\n".join(("it cannot be said which wheels no release names:", *doubts))
-        )
+        message = "\n".join(("it cannot be said which wheels no release names:", *doubts))
+        raise ReleaseError("leftovers-doubtful", message)
     named = {f"{FILES}/{wheel.sha256}" for release in state.releases.values() for wheel in release.wheels}
     left = []
     for folder in sorted(written.keys() - named):
@@ -187,6 +181,8 @@ class S3Store(PlainStore):
     bucket: Bucket
     address: str | None = None
     """Public URL of the prefix; None takes that of the S3 API."""
+    quotas = Quotas(asset=MAX_OBJECT)
+    lists_at_once = False  # with 1,000 keys in an answer, a hundred thousand wheels take 300 answers
 
     @property
     def clock(self) -> Clock:
@@ -197,11 +193,6 @@ class S3Store(PlainStore):
     def ledger(self) -> Ledger:
         """Object beside the releases."""
         return Ledger(LedgerObject(bucket=self.bucket), self.clock)
-
-    @property
-    def quotas(self) -> Quotas:
-        """S3's limits."""
-        return Quotas(asset=MAX_OBJECT)
 
     def tags(self) -> frozenset[ReleaseTag]:
         """See `Releases.tags`; a listing of all parts of keys before the first slash."""
@@ -225,14 +216,9 @@ class S3Store(PlainStore):
 
         yield from cached_read(wanted, download)
 
-    @property
-    def lists_at_once(self) -> bool:
-        """False: with 1,000 keys in an answer, a hundred thousand wheels take 300 answers."""
-        return False
-
     def assets(self) -> dict[ReleaseTag, frozenset[str]]:
         """See `Releases.assets`; wheels lie under their hashes, so every release gets the names of all files."""
-        names = frozenset(key.rpartition("/")[2] for key, _ in self.bucket.keys(f"{FILES}/"))
+        names = frozenset(key.rpartition("/")[2] for key, _, _ in self.bucket.keys(f"{FILES}/"))
         return dict.fromkeys(self.tags(), names)
 
     def fetch(self, tag: ReleaseTag, filename: str, sha256: Sha256, folder: Path) -> WheelFile:
@@ -262,10 +248,9 @@ class S3Store(PlainStore):
 
     def orphans(self, *, remove: bool, progress: Progress) -> list[Orphan]:
         """See `Store.orphans`; wheels that no release names."""
-        clock = self.bucket.clock
-        lease = PublishLease(self.ledger, clock, progress, stale=_STALE)
+        lease = PublishLease(self.ledger, self.clock, progress, stale=_STALE)
         with lease.held_now() if remove else nullcontext():
-            return orphaned_wheels(self.bucket, self, clock.utc(), remove=remove)
+            return orphaned_wheels(self.bucket, self, self.clock.utc(), remove=remove)
 
     def url_from(self, site: Path) -> str:  # noqa: ARG002 - it is the same from everywhere
         """See `Store.url_from`; a URL."""

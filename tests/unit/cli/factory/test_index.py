@@ -7,10 +7,10 @@ from typer.testing import CliRunner
 
 from tests.releases import store_in
 from tests.unit.release.conftest import NOW, certified_wheel
-from wheelmill import pipeline
 from wheelmill.cli.factory.index import app
 from wheelmill.errors import SiteError
 from wheelmill.index import write
+from wheelmill.pipeline import site
 from wheelmill.release.publish import publish
 
 
@@ -42,7 +42,7 @@ def test_a_folder_without_documents_is_told_before_a_page_is_made(
     def build_index(*_: object, **__: object) -> None:
         pytest.fail("pages were made")
 
-    monkeypatch.setattr(pipeline, "build_index", build_index)
+    monkeypatch.setattr(site, "build_index", build_index)
     (tmp_path / "releases").mkdir()
     words = ["build", "--store", f"dir:{tmp_path / 'releases'}", "--output", str(tmp_path / "site")]
     result = CliRunner().invoke(app, [*words, "--docs", str(tmp_path / documents)])

@@ -220,7 +220,7 @@ def test_a_release_that_nobody_can_read_is_an_error(
 def test_a_full_release_stays_below_the_limits(
     github: GitHub, clock: FakeClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, most: int, changes: int
 ) -> None:
-    monkeypatch.setattr("wheelmill.release.github.store.QUOTAS", Quotas(wheels=most))
+    monkeypatch.setattr(GitHubStore, "quotas", Quotas(wheels=most))
     monkeypatch.setattr("wheelmill.release.publish_lease.CHANGES_AN_HOUR", changes)
     github.changes_an_hour = changes + 60
     wheels = [certified_wheel(tmp_path / f"demo-1.{number}-py3-none-any.whl") for number in range(most + 6)]
