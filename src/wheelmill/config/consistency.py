@@ -28,17 +28,12 @@ def contradictions(config: Config, folder: Path) -> tuple[str, ...]:
 
     Raises UnreadableError if the table of torch's symbols cannot be read.
     """
-    return (*_of_facts(config, folder), *_of_sources(folder / SOURCES))
-
-
-def _of_facts(config: Config, folder: Path) -> Iterator[str]:
-    """Contradictions of a folder's own ``compatibility.yml``."""
-    if not (path := folder / COMPATIBILITY).exists():
-        return
-    facts = config.compatibility
-    faults = [*_of_cuda(config), *_of_pythons(facts), *_of_symbols(facts, folder / TABLE)]
-    yield from faults_at(path, faults)
-    yield from _of_generated_files(folder)
+    faults: list[str] = []
+    if (path := folder / COMPATIBILITY).exists():
+        facts = config.compatibility
+        faults += faults_at(path, [*_of_cuda(config), *_of_pythons(facts), *_of_symbols(facts, folder / TABLE)])
+        faults += _of_generated_files(folder)
+    return (*faults, *_of_sources(folder / SOURCES))
 
 
 def _of_cuda(config: Config) -> Iterator[tuple[KeyPath, str]]:

@@ -146,7 +146,9 @@ def _versions_of_folders(packages: Packages, file: Path, *, own: bool) -> Mappin
             continue
         if entry.versions is None:
             try:
-                version = _version_of_folder(entry.source, by_tags=own)
+                pyproject = Pyproject.read(entry.source)
+                by_tags = own and pyproject.is_versioned_by_tags
+                version = tagged_version(entry.source) if by_tags else pyproject.version
             except UsageError as error:
                 faults.append((("packages", name, "source"), str(error)))
                 continue
@@ -164,11 +166,6 @@ def _versions_of_folders(packages: Packages, file: Path, *, own: bool) -> Mappin
     if faults:
         raise ConfigurationError(faults_at(file, faults))
     return versions
-
-
-def _version_of_folder(folder: Path, *, by_tags: bool) -> ProjectVersion | None:
-    pyproject = Pyproject.read(folder)
-    return tagged_version(folder) if by_tags and pyproject.is_versioned_by_tags else pyproject.version
 
 
 def _package(

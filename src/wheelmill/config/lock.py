@@ -46,7 +46,6 @@ from wheelmill.web.pages import Link
 from wheelmill.wheel.metadata import is_bound, read_fields
 
 OLDEST_PYTHON: Final = "3.9"
-"""The oldest Python that requirements are locked for."""
 
 
 def locked_requirements(
@@ -138,7 +137,6 @@ class Locking:
 
     lock: Lock
     locked: tuple[ProjectName, ...]
-    """Projects whose sources and requirements are locked."""
     failures: Mapping[ProjectName, WheelmillError] = field(default_factory=dict)
     """Other projects; their earlier lock is unchanged."""
 
@@ -178,7 +176,6 @@ def lock_packages(config: Config, projects: Collection[ProjectName], *, upgrade:
 def _of_type(
     kind: type[Locked], sources: Mapping[ProjectName, Sources]
 ) -> dict[ProjectName, dict[ProjectVersion, Locked]]:
-    """Return the sources of one type, by package and version, without packages that have none."""
     chosen = {
         name: {version: source for version, source in own.items() if isinstance(source, kind)}
         for name, own in sources.items()
@@ -187,7 +184,6 @@ def _of_type(
 
 
 def _still_locked(package: Package, lock: Lock) -> Sources:
-    """Return the locked sources of the versions that a package still has."""
     locked = {version: lock.source_of(package, version) for version in package.versions}
     return {version: source for version, source in locked.items() if isinstance(source, LockedSdist | LockedCommit)}
 

@@ -141,7 +141,6 @@ class _Reader:
         return event
 
     def _value(self, event: Any, key_path: KeyPath) -> object:  # noqa: ANN401 - an event of yaml
-        """Return the plain value that begins with an event."""
         if isinstance(event, yaml.ScalarEvent):
             is_plain, _ = event.implicit
             tag = self._tag_of(yaml.ScalarNode, event.value, event.implicit) if is_plain else _TEXT
@@ -271,7 +270,6 @@ def _explain(problem: ErrorDetails, model: type) -> tuple[KeyPath, str]:
 
 
 def _keys_at(key_path: KeyPath, model: type) -> set[str]:
-    """Return the keys of the table at a place in a file."""
     kinds: list[Any] = [model]
     for key in key_path:
         kinds = [below for kind in kinds for below in _below(kind, key)]

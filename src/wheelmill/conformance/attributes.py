@@ -410,7 +410,6 @@ def check_variant(file: ExaminedFile) -> Iterator[Violation]:
 
 
 def _read(content: bytes) -> tuple[VariantMetadata | None, str]:
-    """Variant metadata, None if unreadable, and its fault, empty if it has none."""
     try:
         metadata = read_variant_metadata(content)
     except UnreadableError as error:

@@ -246,7 +246,6 @@ def _of_file(web: Web, file: str) -> Iterator[Observation]:
 
 
 def _choice(json: Answer, html: Answer) -> str:
-    """Describe how a host chooses between the forms of a page."""
     if json.content_type == html.content_type:
         return f"gives {json.content_type or 'no content type'} whatever is asked for"
     named = {part.strip().lower() for part in ",".join((_header(json, "Vary"), _header(html, "Vary"))).split(",")}

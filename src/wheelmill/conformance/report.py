@@ -182,7 +182,6 @@ def junit_of(report: ConformanceReport) -> str:
 
 
 def _fail(case: ET.Element, rule: Rule, findings: list[ReportedFinding]) -> None:
-    """Add to a test case the violations of its rule."""
     message = legible(findings[0].places[0].message)
     failure = ET.SubElement(case, "failure", type=rule.severity.value, message=message)
     lines = [f"pip {rule.pip}", f"uv {rule.uv}"]

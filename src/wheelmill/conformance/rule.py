@@ -130,7 +130,6 @@ class ConformanceReport:
     violations: tuple[Violation, ...]
     """By rule and URL; none twice."""
     projects: int
-    """Projects that the index lists."""
     pages: int
     """Project pages that were read."""
     files: int
@@ -235,7 +234,6 @@ class ExaminedFile:
     page: str
     """URL of the page that lists it, without credentials."""
     url: str
-    """URL of the file itself."""
     answer: Document
     """To a request for the file's first byte; without content."""
     is_there_escaped: bool

@@ -198,7 +198,6 @@ def check_file(file: ExaminedFile) -> Iterator[Violation]:
 
 
 def _check_link(link: Link, project: ProjectName) -> Iterator[Breach]:
-    """Check a link on the page of a project."""
     yield from _check_name(link, project)
     if not link.hashes:
         yield HASH, f"{link.filename} has no hash"

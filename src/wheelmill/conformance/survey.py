@@ -86,7 +86,6 @@ def _get(fetcher: Fetcher, url: str, *, wanted: bool) -> Document | None:
 def _download(
     link: Link, url: str, fetcher: Fetcher, size: int
 ) -> tuple[Mapping[str, str] | None, FileContents | None]:
-    """Hashes and contents of a whole file."""
     with tempfile.TemporaryDirectory() as folder, (Path(folder) / "file").open("w+b") as file:
         if not fetcher.download(url, file, size):
             return None, None
@@ -137,7 +136,6 @@ class ReadPage:
     url: str
     """With a slash at its end."""
     read: Callable[[Sequence[Document]], Reading]
-    """Reads its forms."""
 
 
 MAX_PAGES: Final = 200
@@ -189,13 +187,15 @@ class IndexSurvey:
             violations += faults
             violations += wheels.compare_requirements(file, seen)
         order = {rule: number for number, rule in enumerate(RULES)}
+        page, file_url = largest[1], chosen_files[0][0] if chosen_files else None
+        has_host = page and not page.startswith(ORIGIN)  # a folder has none
         return ConformanceReport(
             violations=tuple(sorted(set(violations), key=lambda it: (order[it.rule], it.url, it.message))),
             projects=len(pages),
             pages=len(chosen_pages),
             files=len(files),
             examined=len(chosen_files),
-            observations=tuple(self._host(largest[1], chosen_files)),
+            observations=tuple(observe(self.fetcher.web, page, file_url)) if has_host else (),
         )
 
     def _read(self, what: str, pages: Sequence[ReadPage]) -> Iterator[tuple[str, Reading]]:
@@ -222,7 +222,6 @@ class IndexSurvey:
             yield simple_api.SLASH.violation(url, f"the URL without a slash {outcome}")
 
     def _examine(self, files: Sequence[_Listed]) -> Iterator[tuple[ExaminedFile, list[Violation]]]:
-        """Files and their violations."""
         examined = in_turn(self._file, files, at_once=self.fetcher.politeness.connections)
         for number, outcome in enumerate(examined, start=1):
             self.progress.line(f"{number} of {number_of(len(files), 'file')}")
@@ -232,11 +231,6 @@ class IndexSurvey:
         url, (link, page) = listed
         file = examine(link, page, url, self.fetcher, every_byte=self.everything)
         return file, [violation for check in FILE_CHECKS for violation in check(file)]
-
-    def _host(self, page: str, files: Sequence[tuple[str, object]]) -> Iterator[Observation]:
-        """Observe the host with a page and the first of the files. A folder has no host."""
-        if page and not page.startswith(ORIGIN):
-            yield from observe(self.fetcher.web, page, files[0][0] if files else None)
 
     def _sample(self, items: Sequence[_Item], most: int) -> Sequence[_Item]:
         """All items, or an evenly spread sample, the same every time."""
@@ -307,6 +301,5 @@ def check_folder(
 
 
 def _without_origin(reported: _Reported) -> _Reported:
-    """Name pages by their paths in the folder."""
     url, message = (text.replace(f"{ORIGIN}/", "") for text in (reported.url, reported.message))
     return replace(reported, url=url, message=message)

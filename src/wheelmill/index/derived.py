@@ -88,7 +88,6 @@ def with_aliases(site: Site, packages: Mapping[ProjectName, Package]) -> Aliased
 
 
 def _with_those(tree: Tree, beside: Mapping[VersionFiles, Sequence[VersionFiles]]) -> Tree:
-    """Return a tree with the aliases of its wheels."""
     found: dict[ProjectName, dict[VersionFiles, None]] = defaultdict(dict)
     for version in chain.from_iterable(tree.versions.values()):
         for alias in beside.get(version, ()):
@@ -188,7 +187,6 @@ def _first_published(equal: Iterable[VersionFiles]) -> VersionFiles:
 
 
 def _since(version: VersionFiles) -> datetime:
-    """Return the publication time of a version's first wheel."""
     return min(file.uploaded_at for file in version.files if file.uploaded_at)
 
 
@@ -289,7 +287,13 @@ def pages_of_variants(files: Sequence[VariantFile], plain: Site, *, as_json: boo
         versions[project].append(version)
         for path in _paths_of(wheels[0].file, torches):
             trees[path][project].append(version)
-    site = Site(trees=tuple(_tree(path, trees[path]) for path in sorted(trees)), statuses=plain.statuses)
+    site = Site(
+        trees=tuple(
+            Tree(path=path, versions={project: tuple(listed) for project, listed in sorted(of_tree.items())})
+            for path, of_tree in sorted(trees.items())
+        ),
+        statuses=plain.statuses,
+    )
     yield from tree_pages(site, versions, site_templates(), as_json=as_json)
 
 
@@ -315,7 +319,3 @@ def _paths_of(file: IndexFile, torches: Iterable[TorchVersion]) -> tuple[str, ..
     if isinstance(file.built_for.torch, TorchVersion):
         return (f"torch{file.built_for.torch}/{VARIANTS}",)
     return (VARIANTS, *(f"torch{torch}/{VARIANTS}" for torch in sorted(torches) if file.serves(torch)))
-
-
-def _tree(path: str, versions: Mapping[ProjectName, Sequence[VersionFiles]]) -> Tree:
-    return Tree(path=path, versions={project: tuple(listed) for project, listed in sorted(versions.items())})

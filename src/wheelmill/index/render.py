@@ -210,7 +210,6 @@ def _evidence(seen: ListedEvidence) -> dict[str, object]:
 
 
 def _built(made: ListedProvenance) -> dict[str, object]:
-    """Return build facts, without the packages of the build environment."""
     return {
         "version": made.built_for.version,
         "toolkit": made.toolkit,
@@ -321,7 +320,6 @@ def _details_as_html(
 
 
 def _details_as_json(site: Site, project: ProjectName, versions: Sequence[VersionFiles]) -> Iterator[Page]:
-    """Write the same pages as JSON."""
     status = site.status_of(project)
     head = {
         "meta": _META,
@@ -365,7 +363,6 @@ def wheels_json(site: Site) -> Iterator[bytes]:
 
 
 def _narrower_paths(site: Site) -> Mapping[VersionFiles, list[str]]:
-    """Map each version to the paths of its narrower trees."""
     paths: dict[VersionFiles, list[str]] = defaultdict(list)
     for tree in site.trees[1:]:
         for version in chain.from_iterable(tree.versions.values()):

@@ -86,7 +86,6 @@ class IndexFile(ListedFile, frozen=True, kw_only=True):
     """Wheel of an index of up to a million; a msgspec struct, since nothing in Python is constructed faster."""
 
     name: WheelName
-    """Its parsed file name."""
     folder: str
     """The URL of the folder that it lies in, with a slash at its end: absolute, or relative to the root of the site."""
     uploaded_at: datetime | None = None

@@ -146,7 +146,7 @@ def atomic_write(path: Path, *, mode: int | None = None) -> Iterator[IO[bytes]]:
             windows.replace(partial, path)
         else:
             partial.replace(path)
-    except BaseException as error:
+    except BaseException as error:  # also an interruption: none may leave a partial file
         partial.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.filename is None:
             error.filename = str(path)  # the error of a full disk names no file

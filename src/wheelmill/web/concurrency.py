@@ -43,7 +43,7 @@ def begin(work: Callable[[Item], Result], items: Sequence[Item], *, threads: int
                 item, future = waiting.popleft()
                 try:
                     future.set_result(work(item))
-                except Exception as error:  # noqa: BLE001 - raised by result()
+                except Exception as error:  # noqa: BLE001 - any: result() raises it, and would wait for ever without it
                     future.set_exception(error)
 
     for _ in range(min(threads, len(items))):

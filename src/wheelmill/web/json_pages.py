@@ -263,7 +263,6 @@ def _link(file: _File) -> Link:
 
 
 def _metadata(value: bool | dict[str, object] | None) -> str | None:  # noqa: FBT001 - a value of JSON
-    """Convert a metadata value to that of the HTML attribute."""
     if isinstance(value, dict):
         function = "sha256" if "sha256" in value else min(value, default="")
         return f"{function}={_text(value[function])}" if function else "true"

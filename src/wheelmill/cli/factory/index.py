@@ -176,7 +176,6 @@ def build(
 
 
 def _mirror_at(option: str, text: str, site: Path) -> Mirror:
-    """Open a further store of a site."""
     from wheelmill.pipeline.site import Mirror  # needs the factory extra
 
     name, _, url = text.partition("=")
@@ -300,7 +299,6 @@ def check(
 
 
 def _projects(names: list[str]) -> list[ProjectName]:
-    """Read the names of projects, each once."""
     try:
         return list(dict.fromkeys(map(project_name, names)))
     except ValueError as error:

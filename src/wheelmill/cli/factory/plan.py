@@ -49,7 +49,6 @@ from wheelmill.plan.targets import (
     Cell,
     FailureOf,
     Filters,
-    KnownFailures,
     Obstacle,
     PastBuilds,
     Plan,
@@ -134,7 +133,6 @@ def _newest_torch(targets: Sequence[BuildTarget]) -> str:
 
 
 def _print_wheels(planned: Plan) -> None:
-    """Print the wheels to build, one line per job."""
     table = Table("project", "version", "Python", "CUDA", "torch", "platform", title="To build", title_justify="left")
     for group in groups_of(planned):
         cell = group.targets[0].cell
@@ -345,11 +343,13 @@ def plan(
     wanted = where.narrow(part.narrow(asked, configuration))
     state = published(releases, say_warning)
     revision, past = releases.ledger.revision_of(state), state.past_builds
-    failure_of = _failure_of(state.failures, where, configuration)
+    builder = functools.cache(lambda: where.builder(configuration))  # made when it is first needed
+    failure_of = known_failures(state.failures, lambda target: builder().place(target), where.resolve_policy())
 
     def plan_without(claimed: Mapping[str, Skip]) -> Plan:
         planned = part.plan(configuration, wanted, state.cells, failure_of, past)
-        _check_images(planned, configuration)
+        for cuda in sorted({target.cell.cuda for target in planned.targets}):
+            configuration.images.of_cuda(cuda)  # refuses one without an image, which no container could build or test
         return without_claimed(planned.of_groups(before.groups) if before else planned, claimed)
 
     planned = chain.begin(releases, before, filters.texts(projects or ()), plan_without)
@@ -372,12 +372,6 @@ def plan(
         say(str(each))
 
 
-def _check_images(planned: Plan, config: Config) -> None:
-    """Refuse wheels for a CUDA without an image, which no container could build or test."""
-    for cuda in sorted({target.cell.cuda for target in planned.targets}):
-        config.images.of_cuda(cuda)
-
-
 def _content(planned: Plan, missing: Iterable[Missing], cost: Estimate) -> PlanContent:
     return {
         "schema": PLAN_SCHEMA,
@@ -388,12 +382,6 @@ def _content(planned: Plan, missing: Iterable[Missing], cost: Estimate) -> PlanC
         ],
         "estimate": cost,
     }
-
-
-def _failure_of(failures: KnownFailures, where: PlaceOptions, config: Config) -> FailureOf:
-    """Return the look-up of earlier failures with the same inputs; it makes the builder when it is first needed."""
-    builder = functools.cache(lambda: where.builder(config))
-    return known_failures(failures, lambda target: builder().place(target), where.resolve_policy())
 
 
 def plan_content(planned: Plan) -> Planned:

@@ -306,7 +306,6 @@ def _build_here(project: str, filters: FilterOptions, gpus: list[str] | None, co
 
 
 def _one(texts: list[str] | None) -> str | None:
-    """Return the only value of an option."""
     if texts and (len(texts) > 1 or "," in texts[0]):
         raise UsageError("one-wheel-only", "--here builds one wheel: give one value for each option")
     return texts[0] if texts else None

@@ -302,7 +302,6 @@ def find_name_differences(packages: Iterable[Package], cudas: Iterable[CudaVersi
 
 
 def _claims_of(package: Package, majors: Iterable[int]) -> Iterator[NameDifference]:
-    """Yield the claims of an entry about its names as potential differences."""
     if package.pypi in ("same", "absent"):
         yield NameDifference(project=package.name, file=package.pypi)
     if package.aliases:

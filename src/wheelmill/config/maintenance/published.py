@@ -109,7 +109,6 @@ def _newest_wheels(files: Iterable[Link], since: TorchVersion) -> dict[TorchVers
 
 
 def _wheel(file: Link) -> TorchWheel | None:
-    """Parse the name of a file; None if it does not count."""
     try:
         name = WheelName.parse(file.filename)
     except UnreadableError:
@@ -188,7 +187,6 @@ class OwnBuilds:
 
     wheels: tuple[TorchWheel, ...]
     cuda: Mapping[Platform, frozenset[CudaVersion]]
-    """CUDA releases that they are for, by platform."""
 
 
 def own_builds(template: str, cudas: Iterable[CudaVersion]) -> Mapping[Version, OwnBuilds]:
@@ -353,12 +351,9 @@ def _exported_by(file: Link, web: Web) -> Exported:
     from wheelmill.web.ranges import RangeFile  # asks a server
 
     with open_archive(RangeFile(web, file.url, piece=_PIECE, budget=_BUDGET)) as archive:
-        members = [member for member in archive.infolist() if _is_library(PurePosixPath(member.filename))]
+        paths = ((member, PurePosixPath(member.filename)) for member in archive.infolist())
+        members = [member for member, path in paths if path.parent == TORCH_LIB and any(map(path.match, _LIBRARIES))]
         libraries = read_members(archive, members)
     if not libraries:
         raise UnreadableError("torch-without-libraries", f"{file.filename} has no libraries of torch in {TORCH_LIB}")
     return Exported.of(libraries)
-
-
-def _is_library(path: PurePosixPath) -> bool:
-    return path.parent == TORCH_LIB and any(path.match(pattern) for pattern in _LIBRARIES)

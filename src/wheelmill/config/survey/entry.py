@@ -22,7 +22,7 @@ from wheelmill.config.model.package import Packages
 from wheelmill.config.pyproject import PYPROJECT
 from wheelmill.config.survey.facts import Declared, Facts
 from wheelmill.config.survey.licences import find_licence, unknown_licence
-from wheelmill.config.survey.scripts import SETUP, VariableRead, last_name
+from wheelmill.config.survey.scripts import SETUP, last_name
 from wheelmill.config.survey.sources import SourceOrigin, fetch_origin, released
 from wheelmill.config.survey.tree import SourcePlace
 from wheelmill.config.yaml import validate
@@ -197,7 +197,11 @@ def _project(requirement: str) -> str:
 
 
 def _switches(facts: Facts) -> Iterator[Guess]:
-    switches = [v for v in facts.setup.variables if _is_switch(v) and not _NO_SWITCH.fullmatch(v.name)]
+    switches = [
+        read
+        for read in facts.setup.variables
+        if (_SWITCH.fullmatch(read.name) or read.switch.lower() == "cuda") and not _NO_SWITCH.fullmatch(read.name)
+    ]
     env = {each.name: each.switch for each in switches}
     for number, variable in enumerate(switches):
         says = f"reads {variable.name}, which {variable.switch!r} switches on"
@@ -217,10 +221,6 @@ def _switches(facts: Facts) -> Iterator[Guess]:
     if others:
         names = ", ".join(each.name for each in others[:_MODULES])
         yield Guess(says=f"also reads {names}: see whether env needs one", place=facts.at_setup(others[0].line))
-
-
-def _is_switch(read: VariableRead) -> bool:
-    return bool(_SWITCH.fullmatch(read.name)) or read.switch.lower() == "cuda"
 
 
 def _needs(facts: Facts) -> Iterator[Guess]:
@@ -322,7 +322,11 @@ def _modules(facts: Facts) -> tuple[list[str], SourcePlace | None, str]:
     # Those of another function may be another mode.
     together = [each for each in of_cuda_first if each.function == of_cuda_first[0].function]
     named = ((name, each.line) for each in together for name in each.modules)
-    declared = {name: line for name, line in named if all(map(_is_module, name.split(".")))}
+    declared = {
+        name: line
+        for name, line in named
+        if all(part.isidentifier() and not _OTHER_GPUS.fullmatch(part) for part in name.split("."))
+    }
     if declared and not no_module:
         return [*declared], facts.at_setup(next(iter(declared.values()))), "the names of its extensions"
     if made := facts.cmake.modules if facts.build_file else {}:
@@ -333,10 +337,6 @@ def _modules(facts: Facts) -> tuple[list[str], SourcePlace | None, str]:
     line = facts.setup.extension_line
     place = operators if no_module and operators else facts.at_setup(line) if line else None
     return [package], place, f"{why}: the package stands for it"
-
-
-def _is_module(part: str) -> bool:
-    return part.isidentifier() and not _OTHER_GPUS.fullmatch(part)
 
 
 def _requires_dist(facts: Facts) -> Iterator[Guess]:
@@ -486,7 +486,6 @@ def _version(name: ProjectName, version: str | None) -> Guess:
 
 
 def _beginning(name: ProjectName, origin: SourceOrigin, facts: Facts) -> Iterator[Guess]:
-    """Yield the keys that identify the source."""
     for note in origin.notes:
         yield Guess(says=note)
     tagged = versions_of_tag(str(origin.source.get("ref", ""))) if facts.pyproject.is_versioned_by_tags else ()

@@ -70,7 +70,6 @@ class Script:
         return []
 
     def _scope_of(self, node: ast.AST) -> Scope:
-        """Return the function around a node; None at module level."""
         while (node := self.above.get(node)) is not None and not isinstance(node, ast.FunctionDef):  # type: ignore[assignment]
             pass
         return node
@@ -164,7 +163,6 @@ def last_name(function: ast.expr) -> str:
 
 
 def _assignments(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    """Yield the names that a statement assigns or appends to, with the values."""
     match node:
         case ast.Assign(targets=targets, value=value):
             yield from ((target.id, value) for target in targets if isinstance(target, ast.Name))
@@ -182,7 +180,6 @@ def _assignments(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _join(parts: Sequence[Texts]) -> Texts:
-    """Return every concatenation of the parts."""
     return tuple("".join(pieces) for pieces in itertools.islice(itertools.product(*parts), _MANY))
 
 
@@ -364,7 +361,6 @@ class SetupScript(Script):
                     yield node, key, None
 
     def _compared_text(self, node: ast.AST) -> str | None:
-        """Return the text that a read value is compared with; None if there is none."""
         for _ in range(4):  # int(...), .upper(), ...
             node = self.above.get(node, node)
             if isinstance(node, ast.Compare):

@@ -47,8 +47,10 @@ class SourceTree:
     def __init__(self, folder: Path, files: Iterable[Path] | None = None) -> None:
         """List a folder, or only `files` in it."""
         self.folder = folder
+        if files is None:
+            files = (Path(place, name) for place, _, names in os.walk(folder) for name in names)
         names = []
-        for count, path in enumerate(_plain_files(_paths_below(folder) if files is None else files)):
+        for count, path in enumerate(path for path in files if path.is_file() and not path.is_symlink()):
             if count == MAX_FILES:
                 raise UsageError("too-many-files", f"the source has more than {MAX_FILES} files")
             names.append(path.relative_to(folder).as_posix())
@@ -86,14 +88,6 @@ class SourceTree:
     def _beginning(self, name: str, length: int) -> bytes:
         with (self.folder / name).open("rb") as file:
             return file.read(length)
-
-
-def _paths_below(folder: Path) -> Iterator[Path]:
-    return (Path(place, name) for place, _, names in os.walk(folder) for name in names)
-
-
-def _plain_files(paths: Iterable[Path]) -> Iterator[Path]:
-    return (path for path in paths if path.is_file() and not path.is_symlink())
 
 
 _INCLUDE: Final = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^<>"\n]+)[>"]', re.MULTILINE)

@@ -38,7 +38,6 @@ class CellOutcome:
     state: State
     reason: str = ""
     wheel: SiteWheel | None = None
-    """The wheel that was built."""
     folder: str = ""
     """The folder of the wheels with its label, below that of its version."""
 
@@ -171,7 +170,9 @@ def _grid(platform: str, outcomes: Mapping[Axes, Mapping[PythonVersion | None, C
     pythons = tuple(sorted(python for python in found if python))
     rows = tuple(
         Row(axes=axes, outcomes=tuple(wanted[axes].get(python, _NOT_PLANNED) for python in pythons or (None,)))
-        for axes in sorted(wanted, key=_by_age, reverse=True)
+        for axes in sorted(
+            wanted, key=lambda axes: (age_of(axes.torch), axes.cuda is not None, axes.cuda, axes.words), reverse=True
+        )
     )
     every = Counter((each.state, each.reason) for row in outcomes.values() for each in row.values())
     shown = Counter((each.state, each.reason) for row in rows for each in row.outcomes)
@@ -192,10 +193,6 @@ def _grid(platform: str, outcomes: Mapping[Axes, Mapping[PythonVersion | None, C
 def _reasons(wanted: State, outcomes: Mapping[tuple[State, str], int]) -> Reasons:
     of_state = [(reason, count) for (state, reason), count in outcomes.items() if state is wanted]
     return tuple(sorted(of_state, key=lambda item: (-item[1], item[0])))
-
-
-def _by_age(axes: Axes) -> tuple[object, ...]:
-    return (age_of(axes.torch), axes.cuda is not None, axes.cuda, axes.words)
 
 
 COLUMNS: Final = 6
@@ -238,7 +235,6 @@ def matrix_of(
 
 
 def _newest(torches: Trees, coverage: Coverage) -> tuple[TorchVersion, ...]:
-    """Return the newest torches of all that have a tree or a plan."""
     planned = (outcomes for versions in coverage.values() for outcomes in versions.values())
     wanted = {axes.torch for outcomes in planned for rows in outcomes.values() for axes in rows}
     known = {torch for torch in wanted.union(*torches.values()) if isinstance(torch, TorchVersion)}

@@ -104,7 +104,10 @@ def finder_data(
     Torches in `trees` are for wheels that serve a range. `catalogue` names the drivers, the requirements of packages,
     and Pythons that no wheel names.
     """
-    shown = {project: found for project, each in groups.items() if (found := list(filter(_is_for_cuda, each)))}
+    shown: dict[ProjectName, list[WheelGroup]] = {}
+    for project, of_project in groups.items():
+        if for_cuda := [group for group in of_project if not group.kind.built_for.other_accelerator]:
+            shown[project] = for_cuda
     every_group = [group for of_project in shown.values() for group in of_project]
     pythons = sorted(_pythons(every_group, catalogue))
     cudas = _cudas([group.kind.built_for for group in every_group])
@@ -194,10 +197,6 @@ def _cudas_for(named: BuiltFor, cudas: Iterable[CudaVersion]) -> list[CudaVersio
     return [named.cuda] if named.cuda else [cuda for cuda in cudas if cuda.major == named.cuda_major]
 
 
-def _is_for_cuda(group: WheelGroup) -> bool:
-    return not group.kind.built_for.other_accelerator
-
-
 def _cudas(named: Iterable[BuiltFor]) -> list[CudaVersion]:
     """Return the CUDA releases to choose from; the first of a major stands for it if wheels name the major alone."""
     exact = {each.cuda for each in named if each.cuda}
@@ -240,7 +239,6 @@ def _gpu_code(sass: Sequence[Architecture], ptx: Sequence[Architecture]) -> GpuC
 
 
 def _numbers_of(values: Iterable[Value]) -> dict[Value, int]:
-    """Map each value to its position in a list."""
     return {value: number for number, value in enumerate(dict.fromkeys(values))}
 
 

@@ -188,9 +188,19 @@ class Shown:
 def pages_of_package(package: PackagePage, templates: Environment, wheel_pages: WheelPages) -> Iterator[Page]:
     """Render the pages of a package, its versions and their wheels, one at a time."""
     grids = {version.number: grids_of(version.groups, version.planned) for version in package.versions}
-    yield from _of_package(package, _newest_of(package.versions, grids), templates)
+    folder = package_folder(package.name)
+    template = templates.get_template("site/package.html")
+    shown = _newest_of(package.versions, grids)
+    for path, versions, ways in _numbered(folder, parts_of(package.versions, MAX_VERSIONS)):
+        text = template.render(ways, package=package, contents=versions, shown=shown)
+        yield path, [rows_for_page(path, text.encode())]
+        shown = {}  # on the first page only
+    template = templates.get_template("site/version.html")
     for version in package.versions:
-        yield from _of_version(package, version, grids[version.number], templates)
+        for path, tables, ways in _numbered(f"{folder}{version.number}/", list(cut(grids[version.number]))):
+            up = "../" * (path.count("/") - 2)
+            text = template.render(ways, folder=up, package=package, version=version, tables=tables)
+            yield path, [rows_for_page(path, text.encode())]
         yield from wheel_pages.of_version(package, version.number, version.files)
 
 
@@ -206,24 +216,6 @@ def _newest_of(versions: Sequence[PackageVersion], grids: dict[str, tuple[Grid, 
         shown[version.number] = Shown(version=version, tables=first, more=bool(others))
         free -= cells
     return shown
-
-
-def _of_package(package: PackagePage, shown: dict[str, Shown], templates: Environment) -> Iterator[Page]:
-    template = templates.get_template("site/package.html")
-    for path, versions, ways in _numbered(package_folder(package.name), parts_of(package.versions, MAX_VERSIONS)):
-        first = shown if ways["number"] == 1 else {}
-        text = template.render(ways, package=package, contents=versions, shown=first)
-        yield path, [rows_for_page(path, text.encode())]
-
-
-def _of_version(
-    package: PackagePage, version: PackageVersion, grids: Sequence[Grid], templates: Environment
-) -> Iterator[Page]:
-    template = templates.get_template("site/version.html")
-    for path, tables, ways in _numbered(f"{package_folder(package.name)}{version.number}/", list(cut(grids))):
-        folder = "../" * (path.count("/") - 2)
-        text = template.render(ways, folder=folder, package=package, version=version, tables=tables)
-        yield path, [rows_for_page(path, text.encode())]
 
 
 def pages_of_documents(folder: Path) -> Iterator[Page]:

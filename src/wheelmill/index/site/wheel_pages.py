@@ -354,7 +354,6 @@ class WheelPages:
 
 
 def _ways(number: int, *, more: bool) -> str:
-    """Return links to the previous and the next page; nothing if there is only one."""
     base = "../" if number > 1 else ""
     before = [f'<a href="{base}{page_number(number - 1)}">Wheels before these</a>'] if number > 1 else []
     after = [f'<a href="{base}{page_number(number + 1)}" rel="next">Wheels after these</a>'] if more else []

@@ -119,7 +119,6 @@ class Kind(Struct, frozen=True, kw_only=True, gc=False):
     exact_version: str
     """Version in a pin: ``2.8.3+cu128torch2.8``."""
     torch: TorchNeed | None = None
-    """Torch that they need."""
     platform: str
     """``linux_x86_64`` with whatever glibc; where there is none, the tag itself."""
     glibc: str | None
