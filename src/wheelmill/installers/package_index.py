@@ -222,7 +222,6 @@ def _index() -> str:
 
 
 def _read(answer: Answer) -> Page:
-    """Read a project's page, HTML or JSON."""
     if not answer.ok:
         raise ValueError(answer.outcome)
     if answer.content_type in HTML_TYPES:

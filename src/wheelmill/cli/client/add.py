@@ -22,7 +22,7 @@ from wheelmill.cli.client.change import (
     packages_of,
     relock,
     requirements_beside,
-    resolve_for_project,
+    resolve_for_all,
     targets_for,
     transaction,
 )
@@ -63,8 +63,9 @@ def add(
     asked, project = requirements_of(requirements), target.find_project()
     with exclusive(project.root):
         project = _choose_list((canonicalize_name(each.name) for each in asked), project, target)
-        resolutions = resolve_for_project(
-            asked, project, target, search, build=build, require_attestation=require_attestation
+        targets = targets_for(project, target)
+        resolutions = resolve_for_all(
+            asked, targets, search, project, build=build, require_attestation=require_attestation
         )
         outcome, content = _change(project, asked, resolutions, target, search, dry_run=output.dry_run)
         output.report(outcome, {"schema": "wheelmill.add/1", **content})
@@ -98,7 +99,8 @@ def update(
         before = _declared_versions(project, again)
         newest = _find_newest_torch(again, project, target, search) if upgrade_torch else (target, [], [])
         target, newer, held_back = newest
-        resolutions = resolve_for_project(again, project, target, search, require_attestation=require_attestation)
+        targets = targets_for(project, target)
+        resolutions = resolve_for_all(again, targets, search, project, require_attestation=require_attestation)
         lock = project.root / LockFormat.PYLOCK.filename(target.part)
         notes = [*held_back, *_changed_publishers(lock, resolutions, search)]
         outcome, change = _change(project, again, resolutions, target, search, dry_run=output.dry_run)
@@ -226,7 +228,6 @@ def _joined(values: Iterable[object], own: object) -> str | None:
 
 
 def _changed_publishers(lock: Path, resolutions: Iterable[Resolution], search: SearchOptions) -> Sequence[str]:
-    """Compare the publishers of chosen wheels with those in a project's lock, if it has one."""
     from wheelmill.client.lock.files import read_lock
     from wheelmill.client.lock.publishers import changed_publishers
 
@@ -241,7 +242,6 @@ def _changed_publishers(lock: Path, resolutions: Iterable[Resolution], search: S
 
 
 def _declared_versions(project: Project, asked: Sequence[Requirement]) -> dict[str, list[str]]:
-    """Return the versions of packages and torch that a project declares, one for each marker."""
     from wheelmill.client.project.change import range_of
 
     names = {TORCH, *(canonicalize_name(each.name) for each in asked)}
@@ -318,6 +318,12 @@ def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def _missing_passwords(search: SearchOptions) -> Iterator[str]:
+    for place in (*search.named, *(search.extra_source or ())):
+        if (public := without_credentials(place)) != place:
+            yield f"no file has the password of {public}: put it into netrc or credentials.toml"
+
+
 def _change(
     project: Project,
     asked: Sequence[Requirement],
@@ -337,11 +343,8 @@ def _change(
         project.check_install()
     edit = project.add(asked, resolutions)
     environment = target.environment_of(project)
-    for note in edit.notes:
+    for note in (*edit.notes, *_missing_passwords(search)):
         say(f"note: {note}")
-    for place in (*search.named, *(search.extra_source or ())):
-        if (public := without_credentials(place)) != place:
-            say(f"note: no file has the password of {public}: put it into netrc or credentials.toml")
     if dry_run:
         beside = () if isinstance(project, PlainProject) else requirements_beside(asked, project)
         outcome = forecast(resolutions[0], environment, search, edit.contents, beside)
@@ -359,11 +362,10 @@ def _change(
         if is_new:
             say(f"environment: {made}")
         say(f"{'changed' if edit.contents else 'nothing to change in'} {project.path}")
-    content: ProjectChange = {
+    return outcome, {
         "project": str(project.path),
         "changed": bool(edit.contents),
         "notes": edit.notes,
         **outcome.content,
         "environments": [resolution_content(resolution) for resolution in resolutions],
     }
-    return outcome, content

@@ -84,7 +84,6 @@ class EnvironmentChange:
 
 
 def _diffs_of(contents: Mapping[Path, bytes]) -> dict[str, str]:
-    """Return a unified diff between each file and its new content, by path."""
     diffs = {}
     for path, content in contents.items():
         texts = ((read_bounded(path) if path.exists() else b""), content)
@@ -330,20 +329,6 @@ def requirements_beside(asked: Iterable[Requirement], project: Project) -> list[
     return [each for each in found if canonicalize_name(each.name) not in names]
 
 
-def resolve_for_project(
-    requirements: Sequence[Requirement],
-    project: Project,
-    target: TargetOptions,
-    search: SearchOptions,
-    *,
-    build: bool = False,
-    require_attestation: str | None = None,
-) -> tuple[Resolution, ...]:
-    """Choose wheels for every environment of a project, and for the torch that it declares; see `resolve_for_all`."""
-    targets = targets_for(project, target)
-    return resolve_for_all(requirements, targets, search, project, build=build, require_attestation=require_attestation)
-
-
 def _with_plain_packages(resolution: Resolution, requirements: Iterable[Requirement], project: Project) -> Resolution:
     """Name the project's own way to add packages that no source has, and that are pure Python."""
     from wheelmill.client.choose.explain import has_namesake
@@ -398,7 +383,7 @@ def resolve_for_all(
     build: bool = False,
     require_attestation: str | None = None,
 ) -> tuple[Resolution, ...]:
-    """Choose wheels for every target, all with one torch and one CUDA.
+    """Choose wheels for every target, all with one torch and one CUDA; see `targets_for` for those of a project.
 
     What ``project`` declares comes before what is installed. ``build`` compiles wheels that no source has; without
     it, only earlier local builds count.

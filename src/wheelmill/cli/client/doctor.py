@@ -50,13 +50,7 @@ def doctor(
 
     Exits with 9 when anything is wrong. Nothing is changed without --fix.
     """
-    if yes and not fix:
-        raise UsageError("option-needs-other", "--yes is for --fix")
-    if fix and not yes and not sys.stdin.isatty():
-        raise UsageError(
-            "nobody-to-ask", "--fix asks before it runs a command, and stdin is no terminal", hint="add --yes"
-        )
-
+    _check_consent(fix=fix, yes=yes)
     belongs_to = None if packages else _project(target)
     chosen = target.here(belongs_to)
     roll_back_interrupted(chosen)
@@ -66,30 +60,41 @@ def doctor(
             return _examine_choice(packages, chosen, search)
         return _examine(chosen, search, belongs_to, lock, all_hashes=all_hashes)
 
-    found = examine()
-    _print_examination(found)
+    examination = examine()
+    _print_examination(examination)
     if fix:
-        found = _remedy_faults(found, examine, chosen, ask=not yes)
+        examination = _remedy_faults(examination, examine, chosen, ask=not yes)
     if as_json:
-        content: Doctor = {
-            "schema": "wheelmill.doctor/1",
-            "faults": [
-                {"code": each.code, "subject": each.subject, "detail": each.detail, "mended_by": remedy.lines}
-                for each, remedy in found.faults
-            ],
-            "looked_at": dict(found.looked_at),
-        }
-        print_json(content)
-    if found.faults:
-        hint = name_sections(defect.code for defect, _ in found.faults)
-        raise FindingsError("faults-found", number_of(len(found.faults), "fault"), hint=hint)
+        print_json(_content(examination))
+    if examination.faults:
+        hint = name_sections(defect.code for defect, _ in examination.faults)
+        raise FindingsError("faults-found", number_of(len(examination.faults), "fault"), hint=hint)
     say("nothing is wrong")
+
+
+def _check_consent(*, fix: bool, yes: bool) -> None:
+    if yes and not fix:
+        raise UsageError("option-needs-other", "--yes is for --fix")
+    if fix and not yes and not sys.stdin.isatty():
+        raise UsageError(
+            "nobody-to-ask", "--fix asks before it runs a command, and stdin is no terminal", hint="add --yes"
+        )
+
+
+def _content(examination: Examination) -> Doctor:
+    return {
+        "schema": "wheelmill.doctor/1",
+        "faults": [
+            {"code": defect.code, "subject": defect.subject, "detail": defect.detail, "mended_by": remedy.lines}
+            for defect, remedy in examination.faults
+        ],
+        "looked_at": dict(examination.looked_at),
+    }
 
 
 def _examine(
     target: TargetOptions, search: SearchOptions, project: Project | None, lock: Path | None, *, all_hashes: bool
 ) -> Examination:
-    """Examine an environment, its project and its lock."""
     from wheelmill.client.choose.resolve import read_facts
     from wheelmill.client.doctor.examination import examine
     from wheelmill.client.doctor.inventory import read_environment
@@ -137,17 +142,17 @@ def _examine_choice(packages: Sequence[str], target: TargetOptions, search: Sear
     )
 
 
-def _print_examination(found: Examination) -> None:
-    for what, seen in found.looked_at.items():
+def _print_examination(examination: Examination) -> None:
+    for what, seen in examination.looked_at.items():
         say(f"looked at {what}: {seen}")
-    for defect, remedy in found.faults:
+    for defect, remedy in examination.faults:
         say(f"{defect.subject}: {defect.code}: {defect.detail}", essential=True)
         for line in remedy.lines:
             say(f"  {'fix' if remedy.commands else 'by hand'}: {line}", essential=True)
 
 
 def _remedy_faults(
-    found: Examination, examine: Callable[[], Examination], target: TargetOptions, *, ask: bool
+    examination: Examination, examine: Callable[[], Examination], target: TargetOptions, *, ask: bool
 ) -> Examination:
     """Run the commands that remedy faults, and examine again after each; none is run twice.
 
@@ -157,9 +162,9 @@ def _remedy_faults(
     from wheelmill.installers.uv import run_installer
 
     tried: set[Remedy] = set()
-    while remedy := next((each for _, each in found.faults if each.commands and each not in tried), None):
+    while remedy := next((each for _, each in examination.faults if each.commands and each not in tried), None):
         tried.add(remedy)
-        if ask and not _agrees_to(f"run {' && '.join(remedy.lines)}"):
+        if ask and not _agrees_to(f"run {' && '.join(remedy.lines)}?"):
             continue
         try:
             undone = nullcontext() if remedy.is_ours else environment_transaction(target)
@@ -171,15 +176,15 @@ def _remedy_faults(
                 outcome.print_lines()
         except WheelmillError as error:
             say(f"it failed: {error.explained}", essential=True)
-        found = examine()
-    _print_examination(found)
-    return found
+        examination = examine()
+    _print_examination(examination)
+    return examination
 
 
-def _agrees_to(doing: str) -> bool:
+def _agrees_to(question: str) -> bool:
     """Ask the user; Ctrl-C and Ctrl-D end the command as Ctrl-C does elsewhere."""
     try:
-        return typer.confirm(f"{doing}?", err=True)
+        return typer.confirm(question, err=True)
     except typer.Abort:
         say("")  # the line of the question
         raise KeyboardInterrupt from None

@@ -13,14 +13,14 @@ import typer
 
 from wheelmill.cli.shared.commands import JsonOption, print_json
 from wheelmill.cli.shared.options import TargetOptions, with_groups
-from wheelmill.client.install.wheel_cache import clean_cache, measure_cache
+from wheelmill.client.install.wheel_cache import CacheContent, clean_cache, measure_cache
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.errors import UsageError
 from wheelmill.system.hardware import parallelism_for
 from wheelmill.system.progress import number_of, size
 
 if TYPE_CHECKING:
-    from wheelmill.cli.client.outputs import CacheClean, CacheInfo, DetectedTarget
+    from wheelmill.cli.client.outputs import CacheClean, CacheFiles, CacheInfo, DetectedTarget
 
 
 _SHOWN: Final = (
@@ -137,10 +137,8 @@ def info(*, as_json: JsonOption = False) -> None:
         content: CacheInfo = {
             "schema": "wheelmill.cache-info/1",
             "folder": str(found.folder),
-            "files": found.files,
-            "bytes": found.size,
+            **_files_content(found),
             "oldest": found.oldest.isoformat() if found.oldest else None,
-            "leftovers": found.leftovers,
         }
         print_json(content)
         return
@@ -166,17 +164,16 @@ def clean(
     """Delete the content of the cache, and leftovers of killed commands."""
     done = clean_cache(_age(older_than) if older_than else None, dry_run=dry_run)
     if as_json:
-        content: CacheClean = {
-            "schema": "wheelmill.cache-clean/1",
-            "files": done.files,
-            "bytes": done.size,
-            "leftovers": done.leftovers,
-        }
+        content: CacheClean = {"schema": "wheelmill.cache-clean/1", **_files_content(done)}
         print_json(content)
         return
     what = f"{number_of(done.files, 'file')}, {size(done.size)}"
     left = f", and {size(done.leftovers)} that killed commands left" if done.leftovers else ""
     print(f"{'would delete' if dry_run else 'deleted'} {what}{left}")
+
+
+def _files_content(found: CacheContent) -> CacheFiles:
+    return {"files": found.files, "bytes": found.size, "leftovers": found.leftovers}
 
 
 def _age(text: str) -> timedelta:

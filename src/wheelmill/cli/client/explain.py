@@ -12,13 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from packaging.utils import canonicalize_name
 
-from wheelmill.cli.client.resolve import (
-    SearchOptions,
-    absence_error,
-    package_argument,
-    print_absences,
-    say_warnings,
-)
+from wheelmill.cli.client.resolve import SearchOptions, absence_error, package_argument, print_absences, say_warnings
 from wheelmill.cli.shared.commands import JsonOption, print_json, say
 from wheelmill.cli.shared.options import TargetOptions, projects_of, requirements_of, with_groups
 from wheelmill.client.choose.explain import Assessment, Explanation, Offer, find_offer, has_namesake
@@ -132,7 +126,6 @@ def _lines(explanation: Explanation, listed: Sequence[Assessment], most: int | N
 def _report_variants(
     requirement: Requirement, target: TargetEnvironment, search: Search, *, fitting: bool, most: int | None
 ) -> tuple[VariantExplanation, ExplainVariants, Iterator[str]]:
-    """Explain the variant wheels of a package; see `_report_wheels`."""
     explanation = explain_variants(requirement, target, search)
     listed = [verdict for verdict in explanation.verdicts if not (fitting and verdict.against)]
     best, taken = explanation.best, explanation.taken

@@ -79,7 +79,6 @@ def _select_packages(
     installed: Mapping[ProjectName, Distribution],
     others: Iterable[ProjectName] = (),
 ) -> dict[ProjectName, Distribution]:
-    """Select the packages that were named, or all that are compiled, and others."""
     names = projects_of(projects) if projects else [*dict.fromkeys((*find_compiled_projects(installed), *others))]
     if missing := [name for name in names if name not in installed]:
         raise UsageError("not-installed", f"not installed: {', '.join(missing)}", hint="'wheelmill list' shows what is")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -23,7 +24,8 @@ from wheelmill.cli.client.change import (
     lock_folder,
     required_in,
     requirements_beside,
-    resolve_for_project,
+    resolve_for_all,
+    targets_for,
 )
 from wheelmill.cli.client.downloads import wheel_cache
 from wheelmill.cli.client.resolve import SearchOptions, demand_attestations, package_argument
@@ -54,6 +56,31 @@ class LockFormat(StrEnum):
         return ".".join(filter(None, (stem, part, suffix)))
 
 
+@dataclass(frozen=True, kw_only=True)
+class LockOptions:
+    """Options for the file of a lock, and for what may stand in it."""
+
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", help="File to write; pylock.toml or requirements.txt by default.", metavar="FILE"
+        ),
+    ] = None
+    form: Annotated[LockFormat, typer.Option("--format", help="PEP 751, or requirements with hashes.")] = (
+        LockFormat.PYLOCK
+    )
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit with 9 if the lock would change.")] = False
+    dry_run: DryRunOption = False
+    upgrade: Annotated[bool, typer.Option("--upgrade", help="Take newer versions than the earlier lock.")] = False
+    require_attestation: SignerOption = None
+    as_json: JsonOption = False
+
+    @property
+    def is_only_shown(self) -> bool:
+        """True if the file stays as it is."""
+        return self.check or self.dry_run
+
+
 @with_groups
 def lock(
     requirements: Annotated[
@@ -63,70 +90,58 @@ def lock(
     *,
     target: GroupOptions,
     search: SearchOptions,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", help="File to write; pylock.toml or requirements.txt by default.", metavar="FILE"
-        ),
-    ] = None,
-    form: Annotated[
-        LockFormat, typer.Option("--format", help="PEP 751, or requirements with hashes.")
-    ] = LockFormat.PYLOCK,
-    check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; exit with 9 if the lock would change.")
-    ] = False,
-    dry_run: DryRunOption = False,
-    upgrade: Annotated[bool, typer.Option("--upgrade", help="Take newer versions than the earlier lock.")] = False,
-    require_attestation: SignerOption = None,
-    as_json: JsonOption = False,
+    options: LockOptions,
 ) -> None:
     """Lock the whole content of environments in pylock.toml (PEP 751).
 
     --python and --platform take several values, separated by commas: one lock then serves all of them.
     """
-    from wheelmill.client.lock.environments import lock_environments
-    from wheelmill.client.lock.files import merge
-    from wheelmill.client.lock.publishers import publishers_named_in, read_publishers, with_publishers
     from wheelmill.client.project.change import Edit
 
-    project = target.find_project()
-    named = requirements_of(requirements or ())
+    project, named = target.find_project(), requirements_of(requirements or ())
     beside = [] if named else requirements_beside((), project)
     asked = named or _added_to(project)
-    written = output or lock_folder(project) / form.filename(target.part)
-    known = None if upgrade else _earlier_lock(written, form, project)
+    written = options.output or lock_folder(project) / options.form.filename(target.part)
+    known = None if options.upgrade else _earlier_lock(written, options.form, project)
     resolutions = _resolutions(asked, known, project, target, search)
-    demand_attestations(resolutions, require_attestation)
-    with wheel_cache(search) as (cache, shown):
-        locks = lock_environments(resolutions, beside=beside, known=known, cache=cache, progress=shown)
-        chosen = [choice.candidate for each in resolutions for choice in each.choices.values()]
-        publishers = {**publishers_named_in(known.packages if known else ()), **read_publishers(chosen, cache)}
-    merged = with_publishers(merge(locks), publishers)
-    is_only_shown = check or dry_run
-    with nullcontext() if is_only_shown else exclusive(project.root):  # which may put an earlier file back
-        edit = Edit.of(written, _content_of(written, form, locks, merged))
-        if not is_only_shown:
+    demand_attestations(resolutions, options.require_attestation)
+    locks, merged = _make_locks(resolutions, beside, known, search)
+    with nullcontext() if options.is_only_shown else exclusive(project.root):  # which may put an earlier file back
+        edit = Edit.of(written, _content_of(written, options.form, locks, merged))
+        if not options.is_only_shown:
             edit.write()
-    if is_only_shown:
+    if options.is_only_shown:
         EnvironmentChange(plan=edit.contents).print_lines()
     else:
         done = "wrote" if edit.contents else "nothing to change in"
         say(f"{done} {written}: {number_of(len(merged.packages), 'package')}")
-    if as_json:
-        print_json(_lock_content(written, merged, changed=bool(edit.contents)))
-    if check and edit.contents:
+    if options.as_json:
+        content: LockContent = {
+            "schema": "wheelmill.lock/1",
+            "lock": str(written),
+            "changed": bool(edit.contents),
+            "packages": [{"name": package.name, "version": str(package.version)} for package in merged.packages],
+        }
+        print_json(content)
+    if options.check and edit.contents:
         raise FindingsError(
             "lock-outdated", f"{written} is not what would be locked now", hint="'wheelmill lock' writes it"
         )
 
 
-def _lock_content(written: Path, lock: Pylock, *, changed: bool) -> LockContent:
-    return {
-        "schema": "wheelmill.lock/1",
-        "lock": str(written),
-        "changed": changed,
-        "packages": [{"name": package.name, "version": str(package.version)} for package in lock.packages],
-    }
+def _make_locks(
+    resolutions: Sequence[Resolution], beside: Iterable[Requirement], known: Pylock | None, search: SearchOptions
+) -> tuple[Sequence[EnvironmentLock], Pylock]:
+    """Lock each environment, and merge the locks into one with the publishers of its wheels."""
+    from wheelmill.client.lock.environments import lock_environments
+    from wheelmill.client.lock.files import merge
+    from wheelmill.client.lock.publishers import publishers_named_in, read_publishers, with_publishers
+
+    with wheel_cache(search) as (cache, shown):
+        locks = lock_environments(resolutions, beside=beside, known=known, cache=cache, progress=shown)
+        chosen = [choice.candidate for each in resolutions for choice in each.choices.values()]
+        publishers = {**publishers_named_in(known.packages if known else ()), **read_publishers(chosen, cache)}
+    return locks, with_publishers(merge(locks), publishers)
 
 
 def _content_of(written: Path, form: LockFormat, locks: Sequence[EnvironmentLock], merged: Pylock) -> bytes:
@@ -167,15 +182,15 @@ def _resolutions(
 ) -> tuple[Resolution, ...]:
     """Choose the versions that an earlier lock has, or others where they do not fit any longer."""
     kept = {package.name: package.version for package in known.packages} if known else {}
-    names = {canonicalize_name(each.name) for each in asked}
+    names, targets = {canonicalize_name(each.name) for each in asked}, targets_for(project, target)
     required = [Requirement(name) for name in sorted(required_in(project) - names) if name in kept]
     try:
         pinned = _pin_to_lock([*asked, *required], kept, project.requirements)
-        return resolve_for_project(pinned, project, target, search)
+        return resolve_for_all(pinned, targets, search, project)
     except NoWheelError:
         if not kept:
             raise
-        return resolve_for_project(asked, project, target, search)
+        return resolve_for_all(asked, targets, search, project)
 
 
 def _pin_to_lock(

@@ -25,13 +25,7 @@ from wheelmill.web.budget import TIMEOUT_S, Budget
 from wheelmill.wheel.label import torch_in_json, words_for
 
 if TYPE_CHECKING:
-    from wheelmill.cli.client.outputs import (
-        Chosen,
-        KnownSource,
-        ResolutionContent,
-        Resolve,
-        SearchContent,
-    )
+    from wheelmill.cli.client.outputs import Chosen, KnownSource, ResolutionContent, Resolve, SearchContent
     from wheelmill.client.project.find import Project
 
 

@@ -128,7 +128,6 @@ def _contents_of(wheel: str, *, kernels: bool) -> WheelContents:
 
 
 def _lines(contents: WheelContents) -> Iterator[tuple[str, str]]:
-    """Yield the headings and texts for people."""
     name, facts = contents.name, contents.facts
     yield "file", f"{facts['filename']}, {size(facts['size'])}"
     if facts["sha256"]:
@@ -258,7 +257,6 @@ def _sbom_line(sbom: Sbom) -> str:
 
 
 def _content(contents: WheelContents, *, kernels: bool, stable: bool) -> WheelShown:
-    """Return a wheel as JSON."""
     name, code = contents.name, contents.code
     label = contents.label
     return {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,11 +16,10 @@ from wheelmill.build.provenance import identity_of, inputs_of, this_machine
 from wheelmill.cli.shared.commands import say, say_warning
 from wheelmill.cli.shared.options import CONFIG_VARIABLE
 from wheelmill.cli.shared.terminal import progress
-from wheelmill.client.records import Candidate, Choice, Resolution, Source, SourceKind, SourceOutcome, TargetEnvironment
+from wheelmill.client.records import Candidate, Choice, Resolution, Source, SourceKind, TargetEnvironment
 from wheelmill.config.load import load_config
 from wheelmill.config.model import Config
 from wheelmill.errors import BuildError, UsageError
-from wheelmill.names import ProjectName
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.sample import age_of
 from wheelmill.plan.targets import BuildTarget, Filters
@@ -73,7 +72,6 @@ def build_locally(target: BuildTarget) -> WheelFile:
 
 
 def _folder_of(target: BuildTarget) -> Path:
-    """Return the cache folder of a build, named by the identity of its inputs."""
     return user_cache_path("wheelmill") / "built-here" / identity_of(inputs_of(target, this_machine(), AUTO_POLICY))
 
 
@@ -86,8 +84,9 @@ def add_local_builds(resolution: Resolution, requirements: Sequence[Requirement]
         if project not in missing or project not in config.packages:
             continue
         wheel = None if build else _earlier_wheel(requirement, resolution.environment, config)
-        if build or wheel:
-            _warn_of_silent_sources(project, resolution.sources)
+        for outcome in resolution.sources if build or wheel else ():  # the error with these URLs is not raised now
+            if outcome.project == project and outcome.outcome.is_open:
+                say_warning(outcome.message)
         if build:
             wheel = build_locally(local_target(requirement, resolution.environment, config))
         if wheel:
@@ -108,13 +107,6 @@ def _earlier_wheel(requirement: Requirement, environment: TargetEnvironment, con
         return kept_wheel(local_target(requirement, environment, config))
     except (BuildError, UsageError):
         return None
-
-
-def _warn_of_silent_sources(project: ProjectName, outcomes: Iterable[SourceOutcome]) -> None:
-    """Print the URLs of sources without an answer: the error for a missing wheel has them, and is not raised."""
-    for outcome in outcomes:
-        if outcome.project == project and outcome.outcome.is_open:
-            say_warning(outcome.message)
 
 
 def _candidate(wheel: WheelFile) -> Candidate:

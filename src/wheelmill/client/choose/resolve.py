@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -17,13 +17,13 @@ from platformdirs import user_cache_path
 from wheelmill.client.choose.choice import Candidates, choose, targets_of, without_aliases
 from wheelmill.client.choose.finder import Finder
 from wheelmill.client.choose.fit import TorchPlace, is_for_other_torch, mismatches_inside
-from wheelmill.client.choose.required import RequiredWheels
 from wheelmill.client.records import (
     Candidate,
     Choice,
     Resolution,
     Source,
     TargetEnvironment,
+    Unresolved,
     WheelInspection,
 )
 from wheelmill.client.sources.pages import PageCache, Pages
@@ -35,12 +35,15 @@ from wheelmill.system import own_installation
 from wheelmill.system.progress import QUIET, Progress
 from wheelmill.system.records import plain_of, record_of
 from wheelmill.web.budget import Budget
+from wheelmill.wheel.name import wheel_behind
 
 if TYPE_CHECKING:
     from wheelmill.web.client import Web
 
 _ROUNDS: Final = 10
 """The most wheels of a project that are inspected."""
+_MOST_REQUIRED: Final = 200
+"""The most required projects that sources are searched for: METADATA may name any number."""
 
 _UNREAD: Final = WheelInspection(requires_dist=())
 """Contents of a wheel that could not be inspected."""
@@ -132,7 +135,6 @@ def _keep(inside: WheelInspection, candidate: Candidate, cache: PageCache) -> No
 
 
 def _recall(candidate: Candidate, cache: PageCache) -> WheelInspection | None:
-    """Read the inspection of a wheel from the cache; None if there is none."""
     kept = cache.fact(f"inside/4:{candidate.sha256}") if candidate.sha256 else None
     if kept is None:
         return None
@@ -176,7 +178,6 @@ class Search:
     extra: Sequence[str] = ()
     """Sources that come before the others."""
     declared: Sequence[Source] = ()
-    """Sources of the project."""
     offline: bool = False
     """Use only what the cache has."""
     refresh: bool = False
@@ -189,7 +190,6 @@ class Search:
     other_torch: bool = False
     """Accept a wheel for another torch if the target's torch has its symbols."""
     progress: Progress = QUIET
-    """Shows what the command waits for."""
     budget: Budget = field(default_factory=Budget)
     """Time for asking servers."""
 
@@ -236,6 +236,125 @@ def cache_folder() -> Path:
     return user_cache_path("wheelmill") / "client"
 
 
+@dataclass(kw_only=True)
+class RequiredWheels:
+    """The requested projects, and those of sources that the wheels chosen for them require."""
+
+    asked: Mapping[ProjectName, Requirement]
+    found: Finder
+    candidates: dict[ProjectName, Sequence[Candidate]]
+    """Fitting wheels of each project that comes from sources."""
+    wanted: Mapping[ProjectName, Requirement]
+    """Everything that is required of each project; at first as ``asked``."""
+    of_sources: dict[ProjectName, bool]
+    """False for a project whose wheels are not chosen here; sources are searched for one that is missing."""
+
+    def update(self, resolution: Resolution) -> bool:
+        """Take the requirements of the chosen wheels; False if they are the same as before."""
+        required = _requirements(resolution)
+        homes = {name: choice.candidate.source.name for name, choice, _ in required}
+        labelled = {name for name, _, requirement in required if "+" in str(requirement.specifier)}
+        self._look_for(homes, labelled, resolution)
+        wanted = {name: Requirement(str(each)) for name, each in self.asked.items()}
+        for name, _, requirement in required:
+            if self.of_sources.get(name):
+                whole = wanted.setdefault(name, Requirement(name))
+                whole.specifier &= requirement.specifier
+                whole.extras |= requirement.extras
+        is_new, self.wanted = wanted != self.wanted, wanted
+        return is_new
+
+    def choose(self, environment: TargetEnvironment, seen: Inspections) -> Resolution:
+        """Choose wheels for everything that is required; pages from the cache are requested before one is given up."""
+        resolution = self._choose_once(environment, seen)
+        if resolution.unresolved and self.found.ask_again(*resolution.unresolved):
+            self.candidates |= {name: self.found.fitting_candidates(name) for name in resolution.unresolved}
+            resolution = self._choose_once(environment, seen)
+        if resolution.unresolved:
+            # Wheels that do not fit are read only for advice about a project without a wheel.
+            self.candidates |= {name: self.found.all_candidates(name) for name in resolution.unresolved}
+            resolution = self._choose_once(environment, seen)
+        return resolution
+
+    def _choose_once(self, environment: TargetEnvironment, seen: Inspections) -> Resolution:
+        candidates = with_inspections(self.candidates, seen)
+        return choose(list(self.wanted.values()), environment, candidates, self.found.facts)
+
+    def _look_for(
+        self, homes: Mapping[ProjectName, str], labelled: Collection[ProjectName], resolution: Resolution
+    ) -> None:
+        """Find out which projects sources have; the home of a wheel is searched first for what it requires.
+
+        A source may mirror the package index, which has no labels: a project without any counts if that lacks it.
+        """
+        new = [name for name in homes if name not in self.of_sources][: _MOST_REQUIRED - len(self.found.homes)]
+        self.found.homes.update({name: homes[name] for name in new})
+        self.found.read(new)
+        for name in new:
+            self.candidates[name] = self.found.fitting_candidates(name)
+            is_sure = name in self.asked or name in labelled
+            self.of_sources[name] = is_sure or self._is_of_sources(name, resolution)
+
+    def _is_of_sources(self, project: ProjectName, resolution: Resolution) -> bool:
+        candidates = self.found.all_candidates(project)
+        is_own = any(project in source.projects for source in self.found.sources)
+        is_own |= any(candidate.version.local for candidate in candidates)
+        return bool(candidates) and (is_own or not self._is_on_index(Requirement(project), resolution))
+
+    def _is_on_index(self, requirement: Requirement, resolution: Resolution) -> bool:
+        """True if the package index has a wheel that fits, or is not asked."""
+        from wheelmill.installers.package_index import files_of, open_index  # for few requirements
+
+        if self.found.pages.offline:
+            return True
+        tags = resolution.environment.tag_places.keys()
+        with suppress(WheelmillError), open_index() as web:
+            wheels = (wheel_behind(each.url) for each in files_of(canonicalize_name(requirement.name), web))
+            return any(each and each.tags & tags and each.version in requirement.specifier for each in wheels)
+        return False
+
+    def finish(self, resolution: Resolution) -> Resolution:
+        """Name the wheels that require others; the package index may have what does not fit in any source."""
+        parents: dict[ProjectName, list[Choice]] = {}
+        for name, choice, _ in _requirements(resolution):
+            parents.setdefault(name, []).append(choice)
+        choices = {
+            name: replace(choice, required_by=tuple(each.candidate.project for each in parents.get(name, ())))
+            for name, choice in resolution.choices.items()
+            if name in self.asked or name in parents
+        }
+        unresolved = {
+            name: self._explain(absence, parents[name]) if name in parents else absence
+            for name, absence in resolution.unresolved.items()
+            if name in self.asked or (name in parents and not self._is_on_index(self.wanted[name], resolution))
+        }
+        return replace(resolution, choices=choices, unresolved=unresolved)
+
+    def _explain(self, absence: Unresolved, parents: Sequence[Choice]) -> Unresolved:
+        """Name the wheels that require a project without a fitting one, and the extras that may be the cause."""
+        words = " and ".join(choice.name_with_extras for choice in parents)
+        extras = [
+            f"leave out the extra of {each.name_with_extras}, for which it would be compiled"
+            for each in parents
+            if each.extras and absence.project not in self.asked
+        ]
+        return replace(
+            absence,
+            reason=f"required by {words} as {self.wanted[absence.project]}: {absence.reason}",
+            suggestion=", or ".join(filter(None, (absence.suggestion, *extras))) or None,
+        )
+
+
+def _requirements(resolution: Resolution) -> list[tuple[ProjectName, Choice, Requirement]]:
+    """List what chosen wheels require by name: each project, the wheel, and its requirement."""
+    return [
+        (canonicalize_name(requirement.name), choice, requirement)
+        for choice in resolution.choices.values()
+        for requirement in choice.requirements(resolution.environment)
+        if not requirement.url
+    ]
+
+
 def resolve(
     requirements: Sequence[Requirement],
     environment: TargetEnvironment,
@@ -259,19 +378,9 @@ def resolve(
         of_sources = dict.fromkeys({TORCH, *others} - asked.keys(), False)
         required = RequiredWheels(asked=asked, found=found, candidates=candidates, wanted=asked, of_sources=of_sources)
 
-        def choose_with(seen: Inspections) -> Resolution:
-            wanted = list(required.wanted.values())
-            resolution = choose(wanted, environment, with_inspections(candidates, seen), found.facts)
-            if resolution.unresolved and found.ask_again(*resolution.unresolved):
-                candidates.update({name: found.fitting_candidates(name) for name in resolution.unresolved})
-                resolution = choose(wanted, environment, with_inspections(candidates, seen), found.facts)
-            if resolution.unresolved:
-                # Wheels that do not fit are read only for advice about a project without a wheel.
-                candidates.update({name: found.all_candidates(name) for name in resolution.unresolved})
-                resolution = choose(wanted, environment, with_inspections(candidates, seen), found.facts)
-            return resolution
-
-        resolution, _ = choose_inspected(choose_with, found.pages.cache, search, required.update)
+        resolution, _ = choose_inspected(
+            partial(required.choose, environment), found.pages.cache, search, required.update
+        )
         resolution = required.finish(without_aliases(resolution))
         projects = required.wanted
         outcomes = tuple(each for name in projects for each in found.outcomes(name).values())
@@ -296,7 +405,6 @@ def _with_asked_torch(environment: TargetEnvironment, requirements: Sequence[Req
 
 
 def _with_torch_place(resolution: Resolution, facts: Compatibility) -> Resolution:
-    """Add the index of torch to a resolution if a torch was chosen for a CUDA."""
     chosen = resolution.environment
     if not (chosen.torch and chosen.cuda):
         return resolution

@@ -195,7 +195,6 @@ class _Advisor:
         return max((cuda for cuda in known if cuda.major == candidate.label.cuda_major), default=None)
 
     def _is_published(self, torch: TorchVersion | None, cuda: CudaVersion | None, python: PythonVersion) -> bool:
-        """True if the facts have such a torch."""
         release, platform = self.facts.torch.get(torch) if torch else None, self.target.platform
         if release is None or cuda is None:
             return release is not None or torch is None

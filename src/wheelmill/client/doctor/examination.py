@@ -191,7 +191,6 @@ def _describe_files(project: Project | None, pylock: Path | None, environment: T
 
 
 def _describe(examined: Examined) -> Mapping[str, str]:
-    """Describe the examined environment in words."""
     environment, counts = examined.environment, examined.counts
     torch = examined.path.find("torch")
     origins = Counter(folder.origin for folder in examined.path.folders)

@@ -59,7 +59,6 @@ class Installed:
     rows: tuple[RecordRow, ...] = ()
     """Rows of its RECORD; empty if it has none, as system packages."""
     tags: frozenset[Tag] = frozenset()
-    """Tags of its wheel."""
     unreadable: str | None = None
     """The fault of its RECORD or its tags; None if they can be read."""
     missing: tuple[str, ...] = ()
@@ -95,7 +94,6 @@ class Reader:
     prefix: Path
     """The environment: what a RECORD names outside of it is not looked at."""
     all_hashes: bool
-    """Hash large files, too."""
     reads_code: bool
     """True if the environment's compiled code has a format that is read here."""
     counts: FileCounts = field(default_factory=FileCounts)

@@ -18,14 +18,7 @@ from wheelmill.client.choose.fit import TorchPlace, cudas_of, newer_driver
 from wheelmill.client.doctor.inventory import OWN, PYTHONPATH, STARTED_IN, USER_SITE, Examined, Installed
 from wheelmill.client.doctor.rules import NVIDIA, Defect, DefectCode
 from wheelmill.installers.uv import torch_options
-from wheelmill.names import (
-    TORCH,
-    CudaVersion,
-    ProjectName,
-    TorchVersion,
-    admits,
-    project_name,
-)
+from wheelmill.names import TORCH, CudaVersion, ProjectName, TorchVersion, admits, project_name
 from wheelmill.system.process import command_line
 from wheelmill.wheel.libraries import cuda_majors_of
 from wheelmill.wheel.name import required_project
@@ -91,7 +84,6 @@ class Remedy:
     """Remedy for a defect."""
 
     commands: tuple[Command, ...] = ()
-    """To be run one after the other."""
     advice: str | None = None
     """Advice on what only a person can do: change a variable of the shell, their own file, or the driver."""
 
@@ -180,7 +172,6 @@ class Remedies:
         return self._reinstall(installed) if installed else Remedy()
 
     def _reinstall(self, installed: Installed) -> Remedy:
-        """Install the same package again, from its origin."""
         distribution = installed.distribution
         scheme, _, path = (distribution.origin or "").partition("://")
         source = Path(unquote(path)) if scheme == "file" else None

@@ -99,13 +99,6 @@ class Defect:
     """The tool that wrote a lock which is older than its project; None if the place is no such lock."""
 
 
-_OF_TAGS: Final = {
-    Aspect.PYTHON: DefectCode.PYTHON,
-    Aspect.PLATFORM: DefectCode.PLATFORM,
-    Aspect.GLIBC: DefectCode.GLIBC,
-}
-
-
 def driver_is_new_enough(examined: Examined) -> Iterator[Defect]:
     """Check the driver: it runs the CUDA releases of its own time and older ones."""
     environment = examined.environment
@@ -243,10 +236,8 @@ def aliases_have_their_wheels(examined: Examined) -> Iterator[Defect]:
 def wheels_are_for_this_python(examined: Examined) -> Iterator[Defect]:
     """Check a wheel's tags, which name its Python, system and C library (PEP 425)."""
     for wheel in examined.by_project.values():
-        yield from (
-            against(wheel, _OF_TAGS[mismatch.aspect], f"its wheel {mismatch.reason}")
-            for mismatch in (mismatches_of_tags(wheel.tags, examined.environment) if wheel.tags else ())
-        )
+        for mismatch in mismatches_of_tags(wheel.tags, examined.environment) if wheel.tags else ():
+            yield against(wheel, DefectCode(mismatch.aspect), f"its wheel {mismatch.reason}")
 
 
 def _concerns_torch(each: Installed) -> bool:
@@ -268,7 +259,7 @@ def against(each: Installed, code: DefectCode, detail: str) -> Defect:
     return Defect(code=code, subject=f"{project} {each.distribution.version}", detail=detail, project=project)
 
 
-_OF_CODE: Final = {Aspect.GLIBC: DefectCode.GLIBC, Aspect.ABI: DefectCode.ABI, Aspect.GPU: DefectCode.GPU}
+_OF_CODE: Final = frozenset({Aspect.GLIBC, Aspect.ABI, Aspect.GPU})
 NVIDIA: Final = "nvidia-"
 """Prefix of NVIDIA's own packages, some of which hold code for a few GPUs only and are used on no others."""
 _RUNTIME: Final = "libcudart.so."
@@ -306,7 +297,7 @@ def code_fits_the_machine(examined: Examined) -> Iterator[Defect]:
         for mismatch in mismatches_inside(wheel.inside, wheel.distribution.label, examined.environment):
             is_of_nvidia = mismatch.aspect is Aspect.GPU and wheel.distribution.project.startswith(NVIDIA)
             if mismatch.aspect in _OF_CODE and not is_of_nvidia:
-                yield against(wheel, _OF_CODE[mismatch.aspect], mismatch.reason)
+                yield against(wheel, DefectCode(mismatch.aspect), mismatch.reason)
         machine = examined.environment.platform.machine
         foreign = [f"{so.name} ({so.machine})" for so in wheel.code if so.machine not in (None, machine)]
         if foreign and len(foreign) == len(wheel.code):

@@ -229,7 +229,7 @@ def compare_packages(
                 change=change,
                 before=old.version if old else None,
                 after=new.version if new else None,
-                size=(new or old or InstalledPackage(version="", size=None)).size,
+                size=new.size if new else old.size if old else None,
             )
 
 

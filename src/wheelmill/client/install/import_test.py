@@ -157,7 +157,6 @@ _IMPORT_FAILED: Final = Cause(code="import", pattern="(?-i:Error)", hint="the im
 _CRASH: Final = Cause(code="crash", pattern="", hint="the interpreter crashes without an error message")
 
 FAILURES: Final = frozenset(cause.code for cause in (*_CAUSES, _IMPORT_FAILED, _CRASH))
-"""All codes of failures."""
 
 
 def explain_failure(printed: str) -> TrialFailure:

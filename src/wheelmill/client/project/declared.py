@@ -54,7 +54,6 @@ def sources_in(files: Sequence[TomlTables]) -> tuple[Source, ...]:
 
 
 def _packages_of_indexes(files: Iterable[TomlTables]) -> Mapping[str, Collection[ProjectName]]:
-    """Map the names of indexes to the packages that name them."""
     tied: dict[str, set[ProjectName]] = {}
     for file in files:
         groups = (
@@ -89,7 +88,6 @@ def _indexes_in(file: TomlTables, tied: Mapping[str, Collection[ProjectName]]) -
 
 
 def _settings_in(file: TomlTables) -> Iterator[Source]:
-    """Yield the sources in uv's settings for all packages."""
     for keys in (("tool", "uv"), ()):
         for word, kind in SETTINGS.items():
             for url in listed((file.table(*keys) or {}).get(word)):

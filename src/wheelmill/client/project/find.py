@@ -148,7 +148,6 @@ def project_unread(folder: Path) -> Project:
 
 
 def _nearest(folder: Path) -> Path | None:
-    """The file of the nearest project in or above a folder."""
     return next((found for each in (folder, *folder.parents) if (found := _file_in(each))), None)
 
 

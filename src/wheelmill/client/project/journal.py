@@ -96,8 +96,7 @@ def back_up_file(path: Path) -> Iterator[FileBackup]:
         yield FileBackup(path=path)
 
 
-def back_up_folder(folder: Path, snapshot: Path) -> FolderBackup:
-    """Back up a folder as a snapshot at the given path."""
+def _back_up_folder(folder: Path, snapshot: Path) -> FolderBackup:
     if not folder.is_dir():
         return FolderBackup(path=folder)
     return FolderBackup(path=folder, snapshot=snapshot, entries=take_snapshot(folder, snapshot))
@@ -276,7 +275,7 @@ def _begin(path: Path, root: Path, files: Sequence[Path], environment: InstallPl
     trees = [FolderBackup(path=folder) for folder in folders]
     if any(folder.is_dir() for folder in folders):
         marks.append(_make_first_possible(scratch))
-        trees = [back_up_folder(folder, marks[-1] / str(number)) for number, folder in enumerate(folders)]
+        trees = [_back_up_folder(folder, marks[-1] / str(number)) for number, folder in enumerate(folders)]
         sync_folder(marks[-1])
     kept = tuple(each for file in files for each in back_up_file(file.absolute()))
     journal = replace(journal, marks=tuple(marks), files=kept, trees=tuple(trees))

@@ -205,7 +205,6 @@ class PyprojectEditor(TomlTables):
         return [str(texts[place]) for place, _ in self._parse(f"tool.wheelmill.{key}", texts)]
 
     def _record(self, key: str, texts: list[str]) -> None:
-        """Write a list into wheelmill's own table; an empty one is removed."""
         if texts:
             self.make_table("tool", "wheelmill")[key] = texts
         else:

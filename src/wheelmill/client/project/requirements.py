@@ -316,7 +316,6 @@ class RequirementsProject:
 
     @property
     def _compilation_notes(self) -> list[str]:
-        """A note if another file is compiled from this one."""
         compiled = self.path.with_suffix(".txt")
         is_source = self.path != compiled and compiled.is_file() and source_of(compiled) == self.path
         return [f"{compiled.name} is compiled from {self.path.name}: compile it again"] if is_source else []

@@ -197,7 +197,6 @@ class ToolProject(PyprojectProject):
     """Project whose dependencies a tool installs; see `Project`."""
 
     tool: ClassVar[str]
-    """The name of its program."""
 
     @property
     def kind(self) -> str:
@@ -242,7 +241,6 @@ class LockedProject(ToolProject):
     group_option: ClassVar[str] = "--group"
     """Installs a dependency group beside the default ones; empty if there are none."""
     extra_option: ClassVar[str] = "--extra"
-    """Installs an extra."""
 
     @property
     def lock(self) -> Path:
@@ -329,7 +327,6 @@ class LockedProject(ToolProject):
 
     @property
     def _locked(self) -> set[ProjectName]:
-        """The projects in the tool's lock; empty if there is no lock."""
         return {each.project for each in read_tool_lock(self.lock)} if self.lock.exists() else set()
 
     def _run(self, progress: Progress, *arguments: str | Path) -> None:

@@ -199,7 +199,6 @@ def _places(
 
 
 def _page_of(source: Source, project: ProjectName) -> str:
-    """Return the URL of the page of a source that may list a project."""
     match source.kind:
         case SourceKind.SIMPLE:
             return f"{source.url.rstrip('/')}/{source.distribution or project}/"
@@ -236,7 +235,6 @@ def known_projects(
 
 
 def _ask_for_list(web: Web, url: str) -> set[ProjectName]:
-    """Ask a simple index for its list of projects; empty if it gives none."""
     answer = web.get(f"{url.rstrip('/')}/", accept=f"{JSON_TYPE}, {HTML_TYPES[0]};q=0.1", limit=_LARGEST)
     if not answer.ok:
         return set()
@@ -289,7 +287,6 @@ def count_variant_wheels(project: ProjectName, places: Sequence[ListingPlace], p
 
 
 def _variant_wheels_at(project: ProjectName, place: ListingPlace, pages: Pages) -> Iterator[VariantWheel]:
-    """Yield the variant wheels of one place, with the lists of variants there."""
     lists: dict[Version, VariantList] = {}
     candidates: list[tuple[Candidate, VariantLabel]] = []
     for base, group, link in _links_at(project, place, pages, variants=True):

@@ -189,7 +189,6 @@ class PageCache:
         self._rows("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", key, content, time.time())
 
     def _rows(self, query: str, *values: object) -> list[Any]:
-        """Run a query or a change, and list its rows."""
         return self._run(lambda database: database.execute(query, values).fetchall())
 
     def _run(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
@@ -400,14 +399,12 @@ class Pages:
             self._show_progress(left, len(urls))
 
     def _show_progress(self, left: Collection[str], count: int) -> None:
-        """Show how many pages have been read, and the servers of the others."""
         servers = ", ".join(sorted({urlsplit(url).netloc for url in left}))
         self._progress.line(
             f"{count - len(left)} of {number_of(count, 'page')} read; waiting for {servers}" if left else ""
         )
 
     def _miss(self, url: str, outcome: LookupOutcome, detail: str) -> None:
-        """Record that a page cannot be brought up to date, and why."""
         stands_in = "; using what the cache has" if self.cache.page(url) else ""
         self._missed[url] = PageOutcome(outcome=outcome, url=url, detail=f"{detail}{stands_in}")
 
@@ -482,7 +479,6 @@ def _lifetime(cache_control: str) -> float:
 
 
 def _refusal(answer: Answer) -> tuple[LookupOutcome, str]:
-    """Find the outcome of an answer without a page, and a message about it."""
     status = answer.outcome
     if answer.headers.get("X-RateLimit-Remaining") == "0":
         hint = "GitHub's limit for requests is reached; set GITHUB_TOKEN, or use --offline"

@@ -159,7 +159,6 @@ def newer_list(
 
 
 def _update(kept: Path, site: str, budget: Budget) -> None:
-    """Bring a list up to date, and record the time."""
     from wheelmill.client.sources.sources_file import read_sources_file  # reads YAML
     from wheelmill.index.tree import SOURCES, SOURCES_HASH
 

@@ -196,7 +196,6 @@ def environment_of(interpreter: Path) -> TargetEnvironment:
 
 
 def _probe(interpreter: Path) -> _InterpreterFacts:
-    """Run `probe` with an interpreter."""
     try:
         return msgspec.convert(ask(interpreter, _PROBE.read_text(encoding="utf-8")), _InterpreterFacts)
     except UsageError as error:  # a broken link, or no program
@@ -333,7 +332,6 @@ def detect_environment(python: Path | None, overrides: Overrides) -> TargetEnvir
 
 
 def _describe_this_machine(python: PythonVersion) -> TargetEnvironment:
-    """Describe this machine, with a Python that need not be installed."""
     name, number = this_platform.libc_ver()
     platform = platform_of(sysconfig.get_platform().replace("-", "_").replace(".", "_"))
     return TargetEnvironment(
@@ -349,7 +347,6 @@ def _describe_this_machine(python: PythonVersion) -> TargetEnvironment:
 
 
 def _with_driver(found: TargetEnvironment, overrides: Overrides) -> TargetEnvironment:
-    """Add the driver and the GPUs of this machine where they were not given."""
     version, origin = (overrides.driver, "--driver") if overrides.driver else driver_version()
     if version is None:
         return found

@@ -57,7 +57,6 @@ class ListedVariant:
     """One variant of a version."""
 
     properties: Properties
-    """Properties that it requires."""
     against: tuple[Mismatch, ...]
     """Every property that the machine lacks."""
     notes: tuple[str, ...]
@@ -186,10 +185,13 @@ class Judge:
 
     def in_order(self, verdicts: Iterable[VariantVerdict]) -> list[VariantVerdict]:
         """Sort fitting wheels as they are taken: by version, variant, tags and build number; plain wheels last."""
-        found = sorted(verdicts, key=lambda each: each.wheel.candidate.build, reverse=True)
-        found.sort(key=self._place)
-        found.sort(key=_version_place, reverse=True)
-        return found
+        ordered = sorted(verdicts, key=lambda each: each.wheel.candidate.build, reverse=True)
+        ordered.sort(key=self._place)
+        ordered.sort(
+            key=lambda each: (not each.wheel.candidate.version.is_prerelease, each.wheel.candidate.version),
+            reverse=True,
+        )
+        return ordered
 
     def first(self, verdicts: Iterable[VariantVerdict]) -> VariantVerdict | None:
         """Return the wheel that is taken; None if there is none."""
@@ -201,7 +203,6 @@ class Judge:
         return label is None, verdict.variant.place if verdict.variant else (), label or "", tags
 
     def _variant_of(self, wheel: VariantWheel) -> ListedVariant | str:
-        """Return the variant of a wheel, or the reason why it is unknown."""
         if wheel.listed is None:
             return "its page has no list of the variants of its version"
         listed = self.lists.get(wheel.listed.url, "it was not read, those of newer versions were")
@@ -213,11 +214,6 @@ class Judge:
 def is_seen(mismatch: Mismatch) -> bool:
     """True if installers check this reason when they choose a wheel."""
     return mismatch.aspect not in _UNSEEN
-
-
-def _version_place(verdict: VariantVerdict) -> tuple[object, ...]:
-    version = verdict.wheel.candidate.version
-    return not version.is_prerelease, version
 
 
 _MOST_LISTS: Final = 20
@@ -328,7 +324,6 @@ def _unknown_drafts(lists: ReadLists) -> Iterator[str]:
 
 
 def _newest_lists(wheels: Iterable[VariantWheel]) -> list[VariantList]:
-    """List the variant lists of the newest versions."""
     listed = {each.listed.url: each for each in wheels if each.listed}
     newest = sorted(listed.values(), key=lambda each: each.candidate.version, reverse=True)
     return [each.listed for each in newest[:_MOST_LISTS] if each.listed]

@@ -9,13 +9,20 @@ import pytest
 from tests.installed import EXTENSION, FLASH_FILES, TORCH_FILES, install, install_sound
 from tests.shared_objects import shared_object
 from tests.unit.client.doctor.conftest import TARGET, Examine, named
-from wheelmill.client.doctor.remedies import Remedies, started_as
+from wheelmill.client.doctor.inventory import Examined
+from wheelmill.client.doctor.remedies import Remedies, Remedy, started_as
 from wheelmill.client.doctor.rules import Defect, DefectCode
 from wheelmill.names import Architecture, CudaVersion, Gpu, TorchVersion, project_name
 
 NO_TORCH = replace(TARGET, torch=None, torch_release=None, cuda=None, cxx11_abi=None)
 PY = "/env/bin/python"
 MISSING = Defect(code=DefectCode.TORCH_MISSING, subject="torch", detail="", project=project_name("torch"))
+
+
+def remedy(examined: Examined) -> Remedy:
+    """Find the remedy for the only defect."""
+    (defect,) = named(examined)
+    return Remedies(examined=examined, uv="uv").remedy_of(defect)
 
 
 @pytest.mark.parametrize(
@@ -46,9 +53,7 @@ def test_without_uv_pip_does_it(site: Path, examined: Examine) -> None:
 
 def test_a_driver_for_which_there_is_no_torch_is_left_to_a_person(site: Path, examined: Examine) -> None:
     install_sound(site)
-    found = examined(replace(TARGET, driver="390.10"))
-    (defect,) = named(found)
-    assert Remedies(examined=found, uv="uv").remedy_of(defect).advice == "install a newer NVIDIA driver"
+    assert remedy(examined(replace(TARGET, driver="390.10"))).advice == "install a newer NVIDIA driver"
 
 
 @pytest.mark.parametrize(
@@ -77,9 +82,7 @@ def test_what_nvidias_own_libraries_lack_comes_with_torch(site: Path, examined: 
     found = examined()
     (defect,) = named(found)
     assert defect.code is DefectCode.LIBRARY
-    assert (
-        Remedies(examined=found, uv="uv").remedy_of(defect).lines[0].startswith(f"uv pip install --python {PY} torch==")
-    )
+    assert remedy(found).lines[0].startswith(f"uv pip install --python {PY} torch==")
 
 
 def test_what_a_project_got_from_wheelmill_is_updated_there(site: Path, examined: Examine) -> None:
@@ -101,26 +104,20 @@ def test_what_came_from_a_file_that_is_there_comes_from_it_again(site: Path, exa
     wheel.touch()
     install(site, "demo", "1.0", {"demo.py": b"x"}, origin=wheel.as_uri(), tag="py3-none-any")
     (site / "demo.py").unlink()
-    found = examined(NO_TORCH)
-    (defect,) = named(found)
-    (line,) = Remedies(examined=found, uv="uv").remedy_of(defect).lines
+    (line,) = remedy(examined(NO_TORCH)).lines
     assert line == f"uv pip install --python {PY} --reinstall --no-deps 'demo @ {wheel.as_uri()}'"
 
 
 def test_what_came_from_a_folder_is_left_to_a_person(site: Path, examined: Examine, tmp_path: Path) -> None:
     install(site, "demo", "1.0", {"demo.py": b"x"}, origin=tmp_path.as_uri(), tag="py3-none-any")
     (site / "demo.py").unlink()
-    found = examined(NO_TORCH)
-    (defect,) = named(found)
-    assert Remedies(examined=found, uv="uv").remedy_of(defect).lines == (f"install demo from {tmp_path} again",)
+    assert remedy(examined(NO_TORCH)).lines == (f"install demo from {tmp_path} again",)
 
 
 def test_torch_of_a_labelled_index_comes_from_there_again(site: Path, examined: Examine) -> None:
     install(site, "torch", "2.11.0+cu130", TORCH_FILES)
     (site / "torch" / "__init__.py").unlink()
-    found = examined()
-    (defect,) = named(found)
-    (line,) = Remedies(examined=found, uv="uv").remedy_of(defect).lines
+    (line,) = remedy(examined()).lines
     assert line.endswith("--reinstall --no-deps torch==2.11.0+cu130 --torch-backend cu130")
 
 
@@ -129,9 +126,7 @@ def test_a_second_runtime_that_something_requires_is_not_taken_away(site: Path, 
     runtime = {"nvidia/cuda_runtime/lib/libcudart.so.12": shared_object(soname="libcudart.so.12")}
     install(site, "nvidia-cuda-runtime-cu12", "12.8.90", runtime)
     install(site, "demo", "1.0", {"demo.py": b""}, requires=["nvidia-cuda-runtime-cu12", "not a requirement!"])
-    found = examined()
-    (defect,) = named(found)
-    assert Remedies(examined=found, uv="uv").remedy_of(defect).lines == (f"wheelmill install demo --python-path {PY}",)
+    assert remedy(examined()).lines == (f"wheelmill install demo --python-path {PY}",)
 
 
 def test_of_aliases_for_two_cudas_the_one_without_its_wheel_is_removed(site: Path, examined: Examine) -> None:
@@ -139,26 +134,18 @@ def test_of_aliases_for_two_cudas_the_one_without_its_wheel_is_removed(site: Pat
     install(site, "demo", "1.0+cu130torch2.11", {"demo.py": b""}, requires=["torch==2.11.*"])
     for alias, version in (("demo-cu12", "1.0+cu128torch2.11"), ("demo-cu13", "1.0+cu130torch2.11")):
         install(site, alias, version, {}, requires=[f"demo=={version}"])
-    found = examined()
-    (defect,) = named(found)
-    lines = Remedies(examined=found, uv="uv").remedy_of(defect).lines
-    assert lines == (f"uv pip uninstall --python {PY} demo-cu12",)
+    assert remedy(examined()).lines == (f"uv pip uninstall --python {PY} demo-cu12",)
 
 
 def test_the_wheel_of_an_alias_is_chosen_again(site: Path, examined: Examine) -> None:
     install_sound(site)
     install(site, "demo-cu13", "1.0+cu130torch2.11", {}, requires=["demo==1.0+cu130torch2.11"])
-    found = examined()
-    (defect,) = named(found)
-    lines = Remedies(examined=found, uv="uv").remedy_of(defect).lines
-    assert lines == (f"wheelmill install demo --python-path {PY}",)
+    assert remedy(examined()).lines == (f"wheelmill install demo --python-path {PY}",)
 
 
 def test_a_wheel_without_torch_is_chosen_for_the_driver(site: Path, examined: Examine) -> None:
     install(site, "demo", "1.0+cu130", {"demo.py": b""})
-    found = examined(replace(NO_TORCH, driver="535.104.05"))
-    (defect,) = named(found)
-    assert Remedies(examined=found, uv="uv").remedy_of(defect).lines[0].startswith("wheelmill install ")
+    assert remedy(examined(replace(NO_TORCH, driver="535.104.05"))).lines[0].startswith("wheelmill install ")
 
 
 def test_what_the_projects_lock_has_comes_from_there_again(site: Path, examined: Examine, tmp_path: Path) -> None:
@@ -179,7 +166,5 @@ def test_a_labelled_wheel_comes_from_its_url_again(site: Path, examined: Examine
     url = "https://x.example/demo-1.0%2Bcu130-py3-none-any.whl"
     install(site, "demo", "1.0+cu130", {"demo.py": b"x"}, origin=url, tag="py3-none-any")
     (site / "demo.py").unlink()
-    found = examined(NO_TORCH)
-    (defect,) = named(found)
-    (line,) = Remedies(examined=found, uv="uv").remedy_of(defect).lines
+    (line,) = remedy(examined(NO_TORCH)).lines
     assert line == f"uv pip install --python {PY} --reinstall --no-deps 'demo @ {url}'"
