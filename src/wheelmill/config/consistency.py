@@ -28,12 +28,12 @@ def contradictions(config: Config, folder: Path) -> tuple[str, ...]:
 
     Raises UnreadableError if the table of torch's symbols cannot be read.
     """
-    faults: list[str] = []
+    own_facts: tuple[str, ...] = ()
     if (path := folder / COMPATIBILITY).exists():
         facts = config.compatibility
-        faults += faults_at(path, [*_of_cuda(config), *_of_pythons(facts), *_of_symbols(facts, folder / TABLE)])
-        faults += _of_generated_files(folder)
-    return (*faults, *_of_sources(folder / SOURCES))
+        faults = [*_of_cuda(config), *_of_pythons(facts), *_of_symbols(facts, folder / TABLE)]
+        own_facts = (*faults_at(path, faults), *_of_generated_files(folder))
+    return (*own_facts, *_of_sources(folder / SOURCES))
 
 
 def _of_cuda(config: Config) -> Iterator[tuple[KeyPath, str]]:
@@ -71,7 +71,6 @@ def _of_symbols(facts: Compatibility, path: Path) -> Iterator[tuple[KeyPath, str
 
 
 def _of_generated_files(folder: Path) -> Iterator[str]:
-    """Generated files older than the files they are made from."""
     for name, content in generated_files(folder).items():
         if (path := folder / name).exists() and path.read_bytes() != content:
             yield f"{path}:1: is older than the files it is made from: 'wheelmill config schema --write' makes it again"

@@ -65,15 +65,7 @@ def load_config(place: Path, *, check_ranges: bool = False) -> Config:
         undated = packages.undated_rules(max(compatibility.torch)) if compatibility.torch else ()
         empty = packages.empty_ranges(compatibility) if check_ranges else ()
         faults.extend(faults_at(file, [*undated, *empty]))
-    if (
-        faults
-        or packages is None
-        or versions is None
-        or compatibility is None
-        or lock is None
-        or images is None
-        or listing is None
-    ):
+    if faults or versions is None or not (packages and compatibility and lock and images and listing):
         raise ConfigurationError(tuple(faults))
     return Config(
         file=file,
@@ -147,8 +139,8 @@ def _versions_of_folders(packages: Packages, file: Path, *, own: bool) -> Mappin
         if entry.versions is None:
             try:
                 pyproject = Pyproject.read(entry.source)
-                by_tags = own and pyproject.is_versioned_by_tags
-                version = tagged_version(entry.source) if by_tags else pyproject.version
+                is_tagged = own and pyproject.is_versioned_by_tags
+                version = tagged_version(entry.source) if is_tagged else pyproject.version
             except UsageError as error:
                 faults.append((("packages", name, "source"), str(error)))
                 continue
@@ -218,16 +210,14 @@ def generated_files(directory: Path) -> Mapping[str, bytes]:
 
     The facts are generated only if their file exists, because the client reads the shipped facts alone.
     """
-    schemas = {name: _json_schema(model) for name, model in _MODELS.items()}
+    schemas = {}
+    for name, model in _MODELS.items():
+        schema = adapter_of(model).json_schema(schema_generator=_AsWritten)
+        content = {"$schema": GenerateJsonSchema.schema_dialect, **schema}
+        schemas[name] = json.dumps(content, indent=2, ensure_ascii=False).encode() + b"\n"
     return schemas | ({FACTS: facts_json(directory)} if (directory / FACTS).exists() else {})
 
 
 def facts_json(directory: Path) -> bytes:
     """Return the facts of a configuration folder as the client reads them."""
     return json.dumps(plain_of(load_compatibility(directory))).encode() + b"\n"
-
-
-def _json_schema(model: type) -> bytes:
-    schema = adapter_of(model).json_schema(schema_generator=_AsWritten)
-    content = {"$schema": GenerateJsonSchema.schema_dialect, **schema}
-    return json.dumps(content, indent=2, ensure_ascii=False).encode() + b"\n"

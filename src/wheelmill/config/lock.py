@@ -46,6 +46,7 @@ from wheelmill.web.pages import Link
 from wheelmill.wheel.metadata import is_bound, read_fields
 
 OLDEST_PYTHON: Final = "3.9"
+"""The oldest Python that requirements are locked for."""
 
 
 def locked_requirements(
@@ -73,7 +74,13 @@ def locked_requirements(
     except ProcessError as error:
         reason = f"the build requirements of {package.name} ({', '.join(inputs)}) cannot be resolved:\n{error.tail}"
         raise failure_of(error, otherwise=UsageError("requirements-unknown", reason)) from None
-    return LockedRequirements(inputs=inputs, pinned=tuple(sorted(_pins(resolved), key=lambda pin: pin.requirement)))
+    pins = []
+    for line in resolved.replace("\\\n", "").splitlines():
+        requirement, *hashes = re.split(r"\s+--hash=sha256:", line.strip())
+        pins.append(
+            LockedRequirement(requirement=str(Requirement(requirement)), sha256=tuple(sorted(map(Sha256, hashes))))
+        )
+    return LockedRequirements(inputs=inputs, pinned=tuple(sorted(pins, key=lambda pin: pin.requirement)))
 
 
 def _oldest_python(sources: Collection[LockedSdist | LockedCommit]) -> str:
@@ -82,13 +89,6 @@ def _oldest_python(sources: Collection[LockedSdist | LockedCommit]) -> str:
     oldest = PythonVersion.parse(OLDEST_PYTHON)
     pythons = (replace(oldest, minor=minor) for minor in range(oldest.minor, 100))
     return next((str(python) for python in pythons if any(sdist.is_for(python) for sdist in sdists)), OLDEST_PYTHON)
-
-
-def _pins(resolved: str) -> Iterable[LockedRequirement]:
-    """Parse the requirements file that uv wrote."""
-    for line in resolved.replace("\\\n", "").splitlines():
-        requirement, *hashes = re.split(r"\s+--hash=sha256:", line.strip())
-        yield LockedRequirement(requirement=str(Requirement(requirement)), sha256=tuple(sorted(map(Sha256, hashes))))
 
 
 def _unpack(package: Package, source: LockedSource, place: Path) -> Path:
@@ -137,6 +137,7 @@ class Locking:
 
     lock: Lock
     locked: tuple[ProjectName, ...]
+    """Projects whose sources and requirements are locked."""
     failures: Mapping[ProjectName, WheelmillError] = field(default_factory=dict)
     """Other projects; their earlier lock is unchanged."""
 

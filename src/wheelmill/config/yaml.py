@@ -176,7 +176,6 @@ class _Reader:
         return mapping
 
     def note(self, mark: object, key_path: KeyPath, message: str) -> None:
-        """Record a fault."""
         self.faults.append(phrase_fault(self.path, _position(mark), key_path, message))
 
 
@@ -270,6 +269,7 @@ def _explain(problem: ErrorDetails, model: type) -> tuple[KeyPath, str]:
 
 
 def _keys_at(key_path: KeyPath, model: type) -> set[str]:
+    """Return the keys of the table at a place in a file."""
     kinds: list[Any] = [model]
     for key in key_path:
         kinds = [below for kind in kinds for below in _below(kind, key)]

@@ -21,6 +21,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Final
 
 from packaging.utils import canonicalize_name
@@ -122,11 +123,9 @@ def _version(text: str) -> Version | str:
 
 def _is_time(text: str) -> bool:
     for form in _FORMS:
-        try:
+        with suppress(ValueError):
             dt.datetime.strptime(text, form)  # noqa: DTZ007 - Z is part of the form
-        except ValueError:
-            continue
-        return True
+            return True
     return False
 
 
@@ -410,6 +409,7 @@ def check_variant(file: ExaminedFile) -> Iterator[Violation]:
 
 
 def _read(content: bytes) -> tuple[VariantMetadata | None, str]:
+    """Variant metadata, None if unreadable, and its fault, empty if it has none."""
     try:
         metadata = read_variant_metadata(content)
     except UnreadableError as error:

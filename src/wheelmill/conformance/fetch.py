@@ -33,7 +33,6 @@ SECONDS: Final = 120.0
 MAX_LATE: Final = 8
 """Requests that may be too slow before no more are sent, so that a slow server cannot hold a check for hours."""
 _ACCEPT_HTML: Final = ", ".join(HTML_TYPES)
-_NOT_ACCEPTABLE: Final = 406
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +109,7 @@ class Fetcher(AbstractContextManager["Fetcher", None]):
         second = self.get(url, accept=_ACCEPT_HTML, limit=MAX_CONTENT)
         if (first.status, first.content_type) == (second.status, second.content_type):
             return [first]
-        return [document for document in (first, second) if document.status != _NOT_ACCEPTABLE] or [first]
+        return [document for document in (first, second) if document.status != HTTPStatus.NOT_ACCEPTABLE] or [first]
 
     def first_byte(self, url: str) -> Document:
         """Request the first byte of a file for its presence and size, by GET: some stores refuse HEAD."""
@@ -222,7 +221,7 @@ def observe(web: Web, page: str, file: str | None) -> Iterator[Observation]:
 def _of_page(web: Web, page: str) -> Iterator[Observation]:
     url = without_credentials(page)
     answer = web.get(page, accept=JSON_TYPE)
-    other = web.get(page, accept=", ".join(HTML_TYPES))
+    other = web.get(page, accept=_ACCEPT_HTML)
     if answer.ok and other.ok:
         yield Observation(topic="vary", url=url, message=_choice(answer, other))
         yield Observation(topic="cache-control", url=url, message=_caching(answer))

@@ -18,7 +18,7 @@ from typing import Any, Final
 from urllib.parse import quote, urlsplit
 from xml.etree import ElementTree as ET
 
-from wheelmill.conformance.rule import ConformanceReport, Observation, Rule, Violation
+from wheelmill.conformance.rule import ConformanceReport, Rule, Violation
 from wheelmill.conformance.rules import RULES
 from wheelmill.system.process import printable
 
@@ -28,7 +28,7 @@ _QUOTED: Final = re.compile(r"'[^']*'|\"[^\"]*\"")
 """Messages have in quotes what a page says."""
 _LONGEST: Final = 500
 """Characters of a URL or a message that people are shown."""
-_STATUS_DIGITS: Final = 3
+_STATUS: Final = re.compile(r"\d{3}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,18 +50,13 @@ def findings_of(violations: Iterable[Violation]) -> list[ReportedFinding]:
     places: dict[tuple[Rule, str], list[Violation]] = {}
     for violation in violations:
         places.setdefault((violation.rule, _sentence(violation.message)), []).append(violation)
-    return [ReportedFinding(rule=rule, places=tuple(found)) for (rule, _), found in places.items()]
+    return [ReportedFinding(rule=rule, places=tuple(own)) for (rule, _), own in places.items()]
 
 
 def _sentence(message: str) -> str:
     """Strip a message of its particulars: quoted texts, and words with digits, such as file names and hashes."""
     words = _QUOTED.sub("…", message).split()
-    return " ".join("…" if _is_subject(word) else word for word in words)
-
-
-def _is_subject(word: str) -> bool:
-    is_status = len(word) == _STATUS_DIGITS and word.isdecimal()
-    return any(character.isdigit() for character in word) and not is_status
+    return " ".join("…" if any(map(str.isdigit, word)) and not _STATUS.fullmatch(word) else word for word in words)
 
 
 def legible(text: str) -> str:
@@ -83,7 +78,18 @@ def sarif_of(report: ConformanceReport, *, version: str) -> dict[str, Any]:
     run = {
         "tool": {"driver": {"name": "wheelmill", "version": version, "rules": list(map(_descriptor, RULES))}},
         "invocations": [
-            {"executionSuccessful": True, "toolExecutionNotifications": list(map(_notification, report.observations))}
+            {
+                "executionSuccessful": True,
+                "toolExecutionNotifications": [
+                    {
+                        "descriptor": {"id": observation.topic},
+                        "level": "note",
+                        "message": {"text": _words(observation.message)},
+                        "locations": [_location(observation.url)],
+                    }
+                    for observation in report.observations
+                ],
+            }
         ],
         "results": [_result(finding, numbers[finding.rule]) for finding in findings_of(report.violations)],
     }
@@ -118,15 +124,6 @@ def _result(finding: ReportedFinding, number: int) -> dict[str, Any]:
         ],
         "occurrenceCount": count,
         "partialFingerprints": {"place/v1": hashlib.sha256(f"{rule.number} {_uri(first.url)}".encode()).hexdigest()},
-    }
-
-
-def _notification(observation: Observation) -> dict[str, Any]:
-    return {
-        "descriptor": {"id": observation.topic},
-        "level": "note",
-        "message": {"text": _words(observation.message)},
-        "locations": [_location(observation.url)],
     }
 
 
@@ -173,20 +170,16 @@ def junit_of(report: ConformanceReport) -> str:
     for rule in RULES:
         case = ET.SubElement(suite, "testcase", classname=rule.pep, name=f"{rule.number} {rule.text}")
         if rule in by_rule:
-            _fail(case, rule, by_rule[rule])
+            message = legible(by_rule[rule][0].places[0].message)
+            failure = ET.SubElement(case, "failure", type=rule.severity.value, message=message)
+            lines = [f"pip {rule.pip}", f"uv {rule.uv}"]
+            for finding in by_rule[rule]:
+                lines += (f"{legible(place.url)}: {legible(place.message)}" for place in finding.examples)
+                if len(finding.places) > len(finding.examples):
+                    lines.append(f"and {len(finding.places) - len(finding.examples)} more that say the same")
+            failure.text = "\n".join(lines)
     if report.observations:
         observed = (f"{it.topic}: {it.url}: {it.message}" for it in report.observations)
         ET.SubElement(suite, "system-out").text = "\n".join(map(legible, observed))
     ET.indent(suites)
     return ET.tostring(suites, encoding="unicode", xml_declaration=True)
-
-
-def _fail(case: ET.Element, rule: Rule, findings: list[ReportedFinding]) -> None:
-    message = legible(findings[0].places[0].message)
-    failure = ET.SubElement(case, "failure", type=rule.severity.value, message=message)
-    lines = [f"pip {rule.pip}", f"uv {rule.uv}"]
-    for finding in findings:
-        lines += (f"{legible(place.url)}: {legible(place.message)}" for place in finding.examples)
-        if len(finding.places) > len(finding.examples):
-            lines.append(f"and {len(finding.places) - len(finding.examples)} more that say the same")
-    failure.text = "\n".join(lines)

@@ -130,6 +130,7 @@ class ConformanceReport:
     violations: tuple[Violation, ...]
     """By rule and URL; none twice."""
     projects: int
+    """Projects that the index lists."""
     pages: int
     """Project pages that were read."""
     files: int
@@ -234,6 +235,7 @@ class ExaminedFile:
     page: str
     """URL of the page that lists it, without credentials."""
     url: str
+    """URL of the file itself."""
     answer: Document
     """To a request for the file's first byte; without content."""
     is_there_escaped: bool

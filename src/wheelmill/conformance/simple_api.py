@@ -198,7 +198,13 @@ def check_file(file: ExaminedFile) -> Iterator[Violation]:
 
 
 def _check_link(link: Link, project: ProjectName) -> Iterator[Breach]:
-    yield from _check_name(link, project)
+    if link.text is not None and link.text != link.filename:
+        yield TEXT, f"the text {link.text!r} leads to the file {link.filename!r}"
+    elif (named := name_and_version(link.filename)) is None:
+        if not link.filename.endswith(_LEGACY):
+            yield FILENAME, f"{link.filename!r} is the name of neither a wheel nor a source distribution"
+    elif named[0] != project:
+        yield OTHER_PROJECT, f"{link.filename} is of {named[0]}, not of {project}"
     if not link.hashes:
         yield HASH, f"{link.filename} has no hash"
     for name, digest in link.hashes.items():
@@ -214,21 +220,10 @@ def _check_link(link: Link, project: ProjectName) -> Iterator[Breach]:
 
 
 def _is_same_python(stated: str | None, metadata: Metadata) -> bool:
-    """True if a page gives the Python range of METADATA, or none."""
     try:
         return not stated or read_range(stated) == (metadata.requires_python or SpecifierSet())
     except ValueError:  # REQUIRES_PYTHON reports it
         return True
-
-
-def _check_name(link: Link, project: ProjectName) -> Iterator[Breach]:
-    if link.text is not None and link.text != link.filename:
-        yield TEXT, f"the text {link.text!r} leads to the file {link.filename!r}"
-    elif (named := name_and_version(link.filename)) is None:
-        if not link.filename.endswith(_LEGACY):
-            yield FILENAME, f"{link.filename!r} is the name of neither a wheel nor a source distribution"
-    elif named[0] != project:
-        yield OTHER_PROJECT, f"{link.filename} is of {named[0]}, not of {project}"
 
 
 def _check_escapes(form: ParsedPage) -> Iterator[Breach]:
@@ -329,22 +324,19 @@ def compare_details(html: Page, json: Page) -> Iterator[Breach]:
     for filename in sorted(in_html.keys() | in_json.keys()):
         if filename not in in_html or filename not in in_json:
             yield SAME_FILES, f"only one form lists {filename}"
-        elif names := _differences(in_html[filename], html.base, in_json[filename], json.base):
+            continue
+        one, other = in_html[filename], in_json[filename]
+        hashes = one.hashes  # HTML has room for one only
+        same = {
+            "url": absolute(html.base, one.url) == absolute(json.base, other.url),
+            "hashes": hashes == other.hashes or bool(hashes and hashes.items() <= other.hashes.items()),
+            "requires-python": one.requires_python == other.requires_python,
+            "core-metadata": one.core_metadata == other.core_metadata,
+            "yanked": one.yanked == other.yanked,
+            "provenance": one.provenance == other.provenance,
+        }
+        if names := [name for name, agree in same.items() if not agree]:
             yield SAME_FILES, f"HTML and JSON differ about {filename}: {', '.join(names)}"
-
-
-def _differences(html: Link, html_base: str, json: Link, json_base: str) -> list[str]:
-    """Attributes of a file that differ between the forms. HTML has room for one hash only."""
-    in_html, in_json = html.hashes, json.hashes
-    same = {
-        "url": absolute(html_base, html.url) == absolute(json_base, json.url),
-        "hashes": in_html == in_json or bool(in_html and in_html.items() <= in_json.items()),
-        "requires-python": html.requires_python == json.requires_python,
-        "core-metadata": html.core_metadata == json.core_metadata,
-        "yanked": html.yanked == json.yanked,
-        "provenance": html.provenance == json.provenance,
-    }
-    return [name for name, agree in same.items() if not agree]
 
 
 _NEVER_NULL: Final = ("size", "upload-time", "yanked")

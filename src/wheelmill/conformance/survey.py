@@ -136,6 +136,7 @@ class ReadPage:
     url: str
     """With a slash at its end."""
     read: Callable[[Sequence[Document]], Reading]
+    """Reads its forms."""
 
 
 MAX_PAGES: Final = 200
@@ -186,16 +187,19 @@ class IndexSurvey:
         for file, faults in self._examine(chosen_files):
             violations += faults
             violations += wheels.compare_requirements(file, seen)
+        _, largest_page = largest
+        observations: tuple[Observation, ...] = ()
+        if largest_page and not largest_page.startswith(ORIGIN):  # a folder has no host
+            first_file = chosen_files[0][0] if chosen_files else None
+            observations = tuple(observe(self.fetcher.web, largest_page, first_file))
         order = {rule: number for number, rule in enumerate(RULES)}
-        page, file_url = largest[1], chosen_files[0][0] if chosen_files else None
-        has_host = page and not page.startswith(ORIGIN)  # a folder has none
         return ConformanceReport(
             violations=tuple(sorted(set(violations), key=lambda it: (order[it.rule], it.url, it.message))),
             projects=len(pages),
             pages=len(chosen_pages),
             files=len(files),
             examined=len(chosen_files),
-            observations=tuple(observe(self.fetcher.web, page, file_url)) if has_host else (),
+            observations=observations,
         )
 
     def _read(self, what: str, pages: Sequence[ReadPage]) -> Iterator[tuple[str, Reading]]:
@@ -215,7 +219,6 @@ class IndexSurvey:
             yield url, reading
 
     def _slash(self, url: str) -> Iterator[Violation]:
-        """Check a URL that lacks its slash."""
         answer = self.fetcher.first_byte(url)
         if not answer.ok or not answer.final_url.endswith("/"):
             outcome = f"stays at {answer.final_url}" if answer.ok else answer.failure
@@ -257,10 +260,6 @@ def check_url(
 
     Without `projects`, it reads the list and the pages of all its projects. `everything` reads all pages, and all bytes
     of all files, instead of a sample.
-
-    Raises:
-        UsageError: this is no URL.
-        NetworkError: no server answers there.
     """
     if "?" in url:  # the pages of projects are below its path
         raise UsageError("index-url-invalid", "expected the URL of an index without '?'")

@@ -129,7 +129,6 @@ SAME_REQUIREMENTS: Final = rule(
 )
 
 _REQUIRED: Final = ("Metadata-Version", "Name", "Version")
-_REQUIRES: Final = "requires-dist"
 _SHOWN: Final = 5
 """Requirements in a message."""
 
@@ -159,9 +158,8 @@ def compare_requirements(file: ExaminedFile, seen: Requirements) -> Iterator[Vio
     named = name_and_version(file.link.filename)
     if file.installer_metadata is None or file.resolved is None or named is None:
         return
-    if _REQUIRES in map(
-        str.lower, read_fields(file.installer_metadata).get("dynamic", ())
-    ):  # as written: it may name anything
+    dynamic = read_fields(file.installer_metadata).get("dynamic", ())  # as written: it may name anything
+    if "requires-dist" in map(str.lower, dynamic):
         return
     own = frozenset(file.resolved.requires_dist or ())
     first, others = seen.setdefault(named, (file.link.filename, own))

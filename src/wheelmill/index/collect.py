@@ -149,18 +149,10 @@ def site_of_releases(
 ) -> Site:
     """Make the site of all releases.
 
-    Args:
-        manifests: the manifests of all releases.
-        base_url: the parent of the releases' folders; absolute, or relative to the root of the site.
-        listing: yanked and removed wheels, and the status of projects.
-        folders: the folders of wheels that lie elsewhere; absolute, or relative to the root of the site.
-        torches: the published torches of each CUDA, for wheels that serve a range of torches.
-        absent: the names of files that a manifest names and its release lacks, by the release's tag.
-        deployed: the hash of every wheel in the deployed index, by file name.
-        faults: faults of other releases, reported along with the rest.
-
-    Raises:
-        SiteError: names faulty and contradictory wheels, and those that changed or vanished since the deployed index.
+    `base_url` is the parent of the releases' folders, `folders` are those of wheels that lie elsewhere: absolute, or
+    relative to the root of the site. `torches` are published, for wheels that serve a range of them. `absent` names
+    files that a manifest names and its release lacks. `deployed` has the hashes of the deployed index, by file name.
+    `faults` are those of other releases, reported along with the rest.
     """
     every_fault = [*faults]
     place = partial(folder_of, base_url=base_url, folders=folders)
@@ -227,9 +219,6 @@ def folder_of(entry: ListedWheel, release: ListedRelease, base_url: str, folders
     """Return the URL of a wheel's folder, with a trailing slash.
 
     `base_url` is the parent of the releases' folders; absolute, or relative to the root of the site.
-
-    Raises:
-        SiteError: nothing can be below that URL.
     """
     elsewhere = folders.get((entry.filename, entry.sha256)) if folders else None
     return folder_url(base_url, release.tag) if elsewhere is None else folder_url(elsewhere)
@@ -280,9 +269,6 @@ def site_of_folder(
     A sidecar beside a wheel is listed if it matches. `base_url` is the folder's own; absolute, or relative to the root
     of the site. `warn` receives wheels without a label, listed in the widest tree only, reserved names, which no
     release may have, and versions that locks spell otherwise. `leave_out` receives wheels that cannot be listed.
-
-    Raises:
-        SiteError: names every wheel that cannot be listed, unless they are left out, and wheels that contradict others.
     """
     files: list[IndexFile] = []
     faults: list[str] = []

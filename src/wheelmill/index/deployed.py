@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from http import HTTPStatus
 from itertools import groupby
 from operator import itemgetter
@@ -34,18 +33,24 @@ class Absent:
 
     problem: str
     status: int | None = None
-    """The status that a server answered with."""
 
 
 ReadFile = Callable[[str], bytes | Absent]
-"""Reads a file of a site."""
 
 
 @contextmanager
 def site_files(place: str) -> Iterator[ReadFile]:
     """Make a reader of the files of a site, given by its folder or URL."""
     if "://" not in place:
-        yield partial(_content_in, Path(place))
+
+        def content_in_folder(name: str) -> bytes | Absent:
+            path = Path(place, name)
+            try:
+                return path.read_bytes()
+            except OSError as error:
+                return Absent(problem=f"{path} cannot be read: {error.strerror}")
+
+        yield content_in_folder
         return
     from wheelmill.web.client import ATTENDED, Web  # a tenth of a second
 
@@ -58,13 +63,6 @@ def site_files(place: str) -> Iterator[ReadFile]:
             return Absent(problem=f"{without_credentials(url)} cannot be read: {answer.outcome}", status=answer.status)
 
         yield content_of
-
-
-def _content_in(folder: Path, name: str) -> bytes | Absent:
-    try:
-        return (folder / name).read_bytes()
-    except OSError as error:
-        return Absent(problem=f"{folder / name} cannot be read: {error.strerror}")
 
 
 _T = TypeVar("_T")
@@ -107,10 +105,6 @@ def deployed_wheels(
 
     Of the releases in `read`, only the hashes are wanted. Nothing was published after `now`. `none_yet` is called if
     the server has no index there; None makes that an error.
-
-    Raises:
-        SiteError: the site has no list of wheels that can be read.
-        NetworkError: its server does not answer.
     """
     with site_files(place) as content_of:
         listed = content_of(HASHES)

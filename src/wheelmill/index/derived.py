@@ -61,9 +61,6 @@ def with_aliases(site: Site, packages: Mapping[ProjectName, Package]) -> Aliased
     """Put the aliases of packages into every tree of a site, beside the wheels that they stand for.
 
     The site is one of releases: the publication times of its wheels decide which aliases exist.
-
-    Raises:
-        SiteError: an alias has the name of a project with wheels of its own.
     """
     files: dict[str, bytes] = {}
     beside: dict[VersionFiles, list[VersionFiles]] = defaultdict(list)
@@ -83,16 +80,16 @@ def with_aliases(site: Site, packages: Mapping[ProjectName, Package]) -> Aliased
                 beside[version].append(listed)
             if package.name in statuses:
                 statuses[name] = statuses[package.name]
-    trees = tuple(_with_those(tree, beside) for tree in site.trees) if files else site.trees
+    trees = tuple(_with_aliases(tree, beside) for tree in site.trees) if files else site.trees
     return Aliased(site=replace(site, trees=trees, statuses=statuses), files=files)
 
 
-def _with_those(tree: Tree, beside: Mapping[VersionFiles, Sequence[VersionFiles]]) -> Tree:
-    found: dict[ProjectName, dict[VersionFiles, None]] = defaultdict(dict)
+def _with_aliases(tree: Tree, beside: Mapping[VersionFiles, Sequence[VersionFiles]]) -> Tree:
+    aliases: dict[ProjectName, dict[VersionFiles, None]] = defaultdict(dict)
     for version in chain.from_iterable(tree.versions.values()):
         for alias in beside.get(version, ()):
-            found[alias.name.project][alias] = None
-    added = {project: tuple(sorted(each, key=attrgetter("name.filename"))) for project, each in found.items()}
+            aliases[alias.name.project][alias] = None
+    added = {project: tuple(sorted(own, key=attrgetter("name.filename"))) for project, own in aliases.items()}
     return replace(tree, versions=dict(sorted({**tree.versions, **added}.items())))
 
 
@@ -121,22 +118,18 @@ def _aliases_of(package: Package, versions: Sequence[VersionFiles]) -> Iterator[
         equal[version.name.version, major].append(version)
     for (_, major), beside in equal.items():
         first = _first_published(beside)
-        yield _Alias(wheel=_suffix_wheel(first, major), beside=beside, since=_since(first))
+        project, exact = first.name.project, first.name.version
+        wheel = AliasWheel(  # demo-cu13 1.0+cu130torch2.11 requires exactly this version of demo
+            project=with_suffix(project, major),
+            version=exact,
+            summary=f"{project} for CUDA {major}: requires {project} {exact}",
+            requires_python=first.files[0].requires_python,
+            requires_dist=(f"{project}=={exact}",),
+        )
+        yield _Alias(wheel=wheel, beside=beside, since=_since(first))
     if package.aliases.extras:
         released = [each for each in labelled if not each[0].files[0].is_for_candidate]
         yield from _with_extras(package.aliases.extras, released)
-
-
-def _suffix_wheel(version: VersionFiles, major: int) -> AliasWheel:
-    """Return an alias such as ``demo-cu13 1.0+cu130torch2.11``, which requires exactly this version of demo."""
-    project, exact = version.name.project, version.name.version
-    return AliasWheel(
-        project=with_suffix(project, major),
-        version=exact,
-        summary=f"{project} for CUDA {major}: requires {project} {exact}",
-        requires_python=version.files[0].requires_python,
-        requires_dist=(f"{project}=={exact}",),
-    )
 
 
 def _with_extras(extras: ProjectName, labelled: Sequence[tuple[VersionFiles, int]]) -> Iterator[_Alias]:
@@ -153,28 +146,22 @@ def _with_extras(extras: ProjectName, labelled: Sequence[tuple[VersionFiles, int
         first[major] = min(first.get(major, _since(version)), _since(version))
     for beside in numbers.values():
         earliest = _first_published(beside)
-        since = _since(earliest)
+        since, project, number = _since(earliest), earliest.name.project, earliest.name.version.public
         moments = sorted({max(moment, since) for moment in first.values()})
         for moment in moments:
             majors = sorted((major for major in first if first[major] <= moment), reverse=True)
-            wheel = _of_extras(extras, earliest.name.project, earliest.name.version.public, majors)
+            wheel = AliasWheel(
+                project=extras,
+                # The newest CUDA is first, so that a version with more of them is higher.
+                version=Version(f"{number}+{EXTRAS}.{'.'.join(map(str, majors))}"),
+                summary=f"{project} {number}, with an extra for each CUDA major",
+                # A range of one version: ``==`` would take yanked wheels (PEP 592).
+                requires_dist=tuple(
+                    f'{with_suffix(project, major)}<={number},>={number}; extra == "cuda{major}"' for major in majors
+                ),
+                extras=tuple(f"cuda{major}" for major in majors),
+            )
             yield _Alias(wheel=wheel, beside=beside, since=moment, is_old=moment != moments[-1])
-
-
-def _of_extras(extras: ProjectName, project: ProjectName, number: str, majors: Sequence[int]) -> AliasWheel:
-    """Return an alias with extras; its version names the newest CUDA first, so that one with more of them is higher.
-
-    Each extra requires a range of one version, not ``==``, which would take yanked wheels (PEP 592).
-    """
-    return AliasWheel(
-        project=extras,
-        version=Version(f"{number}+{EXTRAS}.{'.'.join(map(str, majors))}"),
-        summary=f"{project} {number}, with an extra for each CUDA major",
-        requires_dist=tuple(
-            f'{with_suffix(project, major)}<={number},>={number}; extra == "cuda{major}"' for major in majors
-        ),
-        extras=tuple(f"cuda{major}" for major in majors),
-    )
 
 
 def _first_published(equal: Iterable[VersionFiles]) -> VersionFiles:
@@ -212,12 +199,9 @@ def variant_files(
     Variants of a version must have the same requirements, since uv reads one METADATA for all. A version whose CUDAs
     require different things has no variants; `warn` receives it. `base_url` is the parent of the releases' folders;
     absolute, or relative to the root of the site. `absent` names files that a manifest names and its release lacks.
-
-    Raises:
-        SiteError: names every variant that is not what it claims to be.
     """
     listed = {file.sha256: file for file in chain.from_iterable(plain.files.values())}
-    found: dict[str, VariantFile] = {}
+    variants: dict[str, VariantFile] = {}
     faults: list[str] = []
     for manifest in manifests:
         for entry in manifest.wheels:
@@ -233,7 +217,7 @@ def variant_files(
                 folder = folder_of(entry, manifest, base_url, folders)
                 file = file_of(entry, name.plain, manifest, folder, made_of.yanked)
                 bare = structs.replace(file, certificate=None, attestation=None, provenance=None, external=None)
-                first = found.setdefault(entry.filename, VariantFile(file=bare, variant=variant))
+                first = variants.setdefault(entry.filename, VariantFile(file=bare, variant=variant))
                 if first.file.sha256 != entry.sha256:
                     wrong = [*wrong, "another release has it with other bytes"]
             faults += [f"{manifest.tag}/{entry.filename}: {fault}" for fault in wrong]
@@ -241,7 +225,7 @@ def variant_files(
         raise SiteError(
             "variants-contradict", "\n".join(faults), hint="publish the variant wheels again in another store"
         )
-    files = sorted(found.values(), key=lambda each: (each.file.project, each.file.name.version, each.file.filename))
+    files = sorted(variants.values(), key=lambda each: (each.file.project, each.file.name.version, each.file.filename))
     return tuple(chain.from_iterable(_agreeing(wheels, warn) for _, wheels in groupby(files, key=_project_and_version)))
 
 
@@ -289,8 +273,8 @@ def pages_of_variants(files: Sequence[VariantFile], plain: Site, *, as_json: boo
             trees[path][project].append(version)
     site = Site(
         trees=tuple(
-            Tree(path=path, versions={project: tuple(listed) for project, listed in sorted(of_tree.items())})
-            for path, of_tree in sorted(trees.items())
+            Tree(path=path, versions={project: tuple(listed) for project, listed in sorted(trees[path].items())})
+            for path in sorted(trees)
         ),
         statuses=plain.statuses,
     )

@@ -38,7 +38,6 @@ from wheelmill.index.tree import (
     IndexFile,
     Site,
     SiteAddress,
-    Tree,
     VersionFiles,
 )
 from wheelmill.names import ProjectName, ReleaseTag, Sha256
@@ -70,7 +69,6 @@ def html_row(file: IndexFile) -> str:
 
 @lru_cache(maxsize=4096)
 def _attributes(metadata_sha256: Sha256 | None, requires_python: str | None, reason: str | None) -> str:
-    """Render the attributes that wheels of one version have in common."""
     requires = f' data-requires-python="{escape(requires_python)}"' if requires_python else ""
     core = f'"sha256={metadata_sha256}"' if metadata_sha256 else ""
     # Not under its older name: pip 22.3 to 23.1 would read it, and refuse METADATA with the name flash_attn (PEP 714).
@@ -210,6 +208,7 @@ def _evidence(seen: ListedEvidence) -> dict[str, object]:
 
 
 def _built(made: ListedProvenance) -> dict[str, object]:
+    """Return build facts, without the packages of the build environment."""
     return {
         "version": made.built_for.version,
         "toolkit": made.toolkit,
@@ -226,6 +225,7 @@ def _built(made: ListedProvenance) -> dict[str, object]:
 
 
 API_VERSION: Final = "1.4"
+_META: Final = {"api-version": API_VERSION}
 LINKS: Final = b"<!-- links -->"
 """Marks the place of the links in the template of a project page: they are on many pages, but rendered once."""
 
@@ -253,8 +253,12 @@ def tree_pages(
     site: Site, every: Mapping[ProjectName, Sequence[VersionFiles]], templates: Environment, *, as_json: bool
 ) -> Iterator[Page]:
     """Render the trees of a site, given all versions of every project."""
+    template = templates.get_template("project_list.html")
     for tree in site.trees:
-        yield from _project_list(tree, templates, as_json=as_json)
+        yield f"{tree.folder}/index.html", [template.render(tree=tree, version=API_VERSION).encode()]
+        if as_json:
+            projects = [{"name": project} for project in tree.projects]
+            yield f"{tree.folder}/index.json", [to_json({"meta": _META, "projects": projects})]
     for project, versions in every.items():
         yield from _details_as_html(site, project, versions, templates)
         if as_json:
@@ -297,14 +301,6 @@ def site_templates() -> Environment:
     )
 
 
-def _project_list(tree: Tree, templates: Environment, *, as_json: bool) -> Iterator[Page]:
-    template = templates.get_template("project_list.html")
-    yield f"{tree.folder}/index.html", [template.render(tree=tree, version=API_VERSION).encode()]
-    if as_json:
-        projects = [{"name": project} for project in tree.projects]
-        yield f"{tree.folder}/index.json", [to_json({"meta": _META, "projects": projects})]
-
-
 def _details_as_html(
     site: Site, project: ProjectName, versions: Sequence[VersionFiles], templates: Environment
 ) -> Iterator[Page]:
@@ -320,6 +316,7 @@ def _details_as_html(
 
 
 def _details_as_json(site: Site, project: ProjectName, versions: Sequence[VersionFiles]) -> Iterator[Page]:
+    """Write the same pages as JSON."""
     status = site.status_of(project)
     head = {
         "meta": _META,
@@ -336,9 +333,6 @@ def _details_as_json(site: Site, project: ProjectName, versions: Sequence[Versio
             yield path, [start, b',"files":[\n', files, b"\n]}\n"]
 
 
-_META: Final = {"api-version": API_VERSION}
-
-
 WHEELS_SCHEMA: Final = "wheelmill.wheels/1"
 
 
@@ -353,21 +347,16 @@ def wheels_json(site: Site) -> Iterator[bytes]:
         },
     }
     yield to_json(head).removesuffix(b"}") + b',"wheels":['
-    paths = _narrower_paths(site)
+    narrower_paths: dict[VersionFiles, list[str]] = defaultdict(list)
+    for tree in site.trees[1:]:
+        for version in chain.from_iterable(tree.versions.values()):
+            narrower_paths[version].append(tree.path)
     said: Said = {}
     separator = b"\n"
     for version in chain.from_iterable(site.versions.values()):
-        yield separator + b",\n".join(facts_of(version, paths[version], said))
+        yield separator + b",\n".join(facts_of(version, narrower_paths[version], said))
         separator = b",\n"
     yield b"\n]}\n"
-
-
-def _narrower_paths(site: Site) -> Mapping[VersionFiles, list[str]]:
-    paths: dict[VersionFiles, list[str]] = defaultdict(list)
-    for tree in site.trees[1:]:
-        for version in chain.from_iterable(tree.versions.values()):
-            paths[version].append(tree.path)
-    return paths
 
 
 HASHES: Final = "hashes/index.json"

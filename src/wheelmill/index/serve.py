@@ -207,15 +207,11 @@ class _Server(ThreadingHTTPServer):
 
 
 def project_lists_below(directory: Path) -> list[Path]:
-    """Return the folders of all project lists in a folder.
-
-    Raises:
-        SiteError: there is none.
-    """
+    """Return the folders of all project lists in a folder."""
     if is_project_list(directory):
         return [directory]
-    found = (page.parent for page in directory.glob("**/simple/index.html"))
-    lists = sorted(each for each in found if _has_list_page(each) and not _is_of_a_project(each, directory))
+    folders = (page.parent for page in directory.glob("**/simple/index.html"))
+    lists = sorted(folder for folder in folders if _has_list_page(folder) and not _is_of_a_project(folder, directory))
     if not lists:
         raise SiteError("not-a-site", f"{directory} holds no simple index")
     return lists
@@ -251,9 +247,6 @@ def serve_folder(directory: Path, port: int = 0, *, negotiate: bool = False) -> 
 
     Port 0 takes a free one. With `negotiate`, clients get pages in their form, as from hosts with the rules in
     ``index/hosts``; without it they get HTML, as from GitHub Pages.
-
-    Raises:
-        UsageError: the port is taken.
     """
     answers = partial(Forms if negotiate else Files, directory=str(directory))
     try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import cached_property, lru_cache
@@ -86,6 +87,7 @@ class IndexFile(ListedFile, frozen=True, kw_only=True):
     """Wheel of an index of up to a million; a msgspec struct, since nothing in Python is constructed faster."""
 
     name: WheelName
+    """Its parsed file name."""
     folder: str
     """The URL of the folder that it lies in, with a slash at its end: absolute, or relative to the root of the site."""
     uploaded_at: datetime | None = None
@@ -207,11 +209,11 @@ class Site:
     @property
     def torches(self) -> Mapping[CudaVersion, Sequence[TorchVersion]]:
         """Torches of the narrower trees, ascending, by their CUDA."""
-        found: dict[CudaVersion, set[TorchVersion]] = {}
+        torches: dict[CudaVersion, set[TorchVersion]] = {}
         for tree in self.trees:
             if label := Label.parse(tree.path.replace("/", "")):
-                found.setdefault(label.cuda, set()).update([label.torch] if label.torch else [])
-        return {cuda: sorted(found[cuda]) for cuda in sorted(found)}
+                torches.setdefault(label.cuda, set()).update([label.torch] if label.torch else [])
+        return {cuda: sorted(torches[cuda]) for cuda in sorted(torches)}
 
     def status_of(self, project: ProjectName) -> StatusEntry:
         """Return the status of a whole project."""
@@ -346,8 +348,6 @@ def vanished(filenames: Iterable[str], listing: Listing) -> Iterator[str]:
 
 
 def _is_quarantined(filename: str, listing: Listing) -> bool:
-    try:
-        project = WheelName.parse(filename).project
-    except ValueError:
-        return False
-    return listing.is_quarantined(project)
+    with suppress(ValueError):
+        return listing.is_quarantined(WheelName.parse(filename).project)
+    return False

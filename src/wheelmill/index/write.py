@@ -14,7 +14,6 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import IO, Final
 
@@ -105,9 +104,6 @@ def write_site(
 
     `pages` are paths below the folder, with their content in pieces. Foreign files in the folder, such as ``CNAME``,
     stay. With `on_github_pages`, the site may have at most `MAX_BYTES`.
-
-    Raises:
-        SiteError: it is too large, or the folder cannot be written or has something else than a site in its place.
     """
     try:
         directory = behind_links(directory)
@@ -153,7 +149,6 @@ def _make_folder(path: str, root: Path, made: set[str]) -> None:
 
 
 def _within(free: float, pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Pass pieces on while `free` bytes suffice."""
     for piece in pieces:
         free -= len(piece)
         if free < 0:
@@ -232,8 +227,7 @@ _TREES: Final = (
 
 
 def _is_tree(folder: Path) -> bool:
-    patterns = (pattern for prefix, pattern in _TREES if folder.name.startswith(prefix))
-    return any(chain.from_iterable(map(folder.glob, patterns)))
+    return any(any(folder.glob(pattern)) for prefix, pattern in _TREES if folder.name.startswith(prefix))
 
 
 def _is_of_a_site(entry: Path, new: Path) -> bool:

@@ -178,7 +178,9 @@ def _read_entries(path: Path, content: Mapping[str, object]) -> Stored:
     faults = []
     for key, entry in content.items():
         try:
-            origin = _origin_of_key(key)
+            origin, address = Origin.of(key), urlsplit(key)
+            if address.path.strip("/") or address.query or address.fragment or "@" in address.netloc:
+                raise ValueError(f"expected a server and nothing beside it, such as {origin}")  # noqa: TRY301 - as below
             if origin in entries:
                 raise ValueError(f"there is another table for {origin}")  # noqa: TRY301 - a fault as the others
             entries[origin] = _read_entry(entry)
@@ -187,13 +189,6 @@ def _read_entries(path: Path, content: Mapping[str, object]) -> Stored:
     if faults:
         raise ConfigurationError(tuple(faults))
     return entries
-
-
-def _origin_of_key(key: str) -> Origin:
-    origin, address = Origin.of(key), urlsplit(key)
-    if address.path.strip("/") or address.query or address.fragment or "@" in address.netloc:
-        raise ValueError(f"expected a server and nothing beside it, such as {origin}")
-    return origin
 
 
 def _read_entry(entry: object) -> Credential | str:

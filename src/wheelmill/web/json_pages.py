@@ -180,7 +180,6 @@ def _sha256_of(asset: _Asset) -> str | None:
 
 
 def _load(content: bytes, kind: type[Wanted], expected: str, faults: list[Fault]) -> Wanted:
-    """Decode a page as far as its list of entries."""
     if content.count(b",") > MAX_VALUES:
         raise UnreadableError("page-invalid", f"the page has more than {MAX_VALUES:,} values")
     try:

@@ -46,7 +46,7 @@ from wheelmill.config.maintenance.images import (
     write_image_differences,
 )
 from wheelmill.config.maintenance.published import read_symbols, stale_torches
-from wheelmill.config.model import Config, Lock
+from wheelmill.config.model import Config
 from wheelmill.config.model.files import Images
 from wheelmill.errors import ConfigurationError, FindingsError, IntegrityError, UsageError
 from wheelmill.names import CudaVersion, ProjectName
@@ -247,7 +247,8 @@ def check(
     if found := contradictions(config, place_at(directory)):
         raise ConfigurationError(found)
     for name, package in config.packages.items():
-        if waiting := [version for version in package.versions if config.lock.lacks_commit(package, version)]:
+        sources = {version: config.lock.source_of(package, version) for version in package.versions if package.source}
+        if waiting := [version for version, source in sources.items() if source is None]:
             say(f"{name} {', '.join(waiting)}: not locked, so not planned; 'wheelmill config lock {name}' does that")
     say(f"{place_at(directory)}: {number_of(len(config.packages), 'package')}, no faults")
 
@@ -272,22 +273,16 @@ def lock(
         news = [*lock_changes(config.lock, locking.lock), *newer]
         if locking.locked or not locking.failures:
             write_lock(locking.lock, lock_path(config.file))
-            say(f"{lock_path(config.file)}: {_contents(locking.lock)}")
+            sdists = number_of(sum(map(len, locking.lock.sdists.values())), "source distribution")
+            commits = number_of(sum(map(len, locking.lock.commits.values())), "commit")
+            packages = number_of(len(locking.lock.requirements), "package")
+            say(f"{lock_path(config.file)}: {sdists}, {commits}, requirements of {packages}")
     for line in news:
         say(line)
     for name, error in locking.failures.items():
         say(f"{name}: not locked: {error.explained}")
     if locking.failures:
         raise typer.Exit(min(error.exit_code for error in locking.failures.values()))
-
-
-def _contents(lock: Lock) -> str:
-    counts = (
-        number_of(sum(map(len, lock.sdists.values())), "source distribution"),
-        number_of(sum(map(len, lock.commits.values())), "commit"),
-        f"requirements of {number_of(len(lock.requirements), 'package')}",
-    )
-    return ", ".join(counts)
 
 
 app.command()(add)

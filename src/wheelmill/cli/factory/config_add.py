@@ -70,7 +70,21 @@ class EntryOptions:
     def print(self, name: str, entry: Mapping[str, object], guesses: Sequence[Guess]) -> None:
         """Print an entry as JSON, or as packages.yml will have it."""
         if self.as_json:
-            print_json(_content(name, entry, guesses))
+            content: ConfigAdd = {
+                "schema": "wheelmill.config-add/1",
+                "project": name,
+                "entry": {**entry} | {guess.key: guess.value for guess in guesses if guess.key in entry},
+                "guesses": [
+                    {
+                        "key": guess.key or None,
+                        "file": guess.place.file if guess.place else None,
+                        "line": guess.place.line if guess.place else None,
+                        "says": guess.says,
+                    }
+                    for guess in guesses
+                ],
+            }
+            print_json(content)
         elif self.dry_run:
             print_quoted(entry_text(name, entry))
 
@@ -85,14 +99,14 @@ class EntryOptions:
         before, lock = config.file.read_bytes(), lock_path(config.file)
         amend(config.file, {("packages", name): dict(entry)})
         with ExitStack() as undo:
-            undo.callback(_restore, config.file, before, amended=config.file.read_bytes())
+            undo.callback(_restore, config.file, before, config.file.read_bytes())
             write_lock(lock_packages(config_to_change(self.directory), {name}).whole(), lock)
             undo.pop_all()
         say(f"{config.file}: added {name}")
         say(f"{lock}: locked {name}; now try it: wheelmill run {name} --sample")
 
 
-def _restore(file: Path, before: bytes, *, amended: bytes) -> None:
+def _restore(file: Path, before: bytes, amended: bytes) -> None:
     """Undo a change of a file, unless it was edited since, such as while the index was asked."""
     if file.read_bytes() == amended:
         write_bytes(file, before)
@@ -139,23 +153,6 @@ def add(
 def _say_guesses(guesses: Iterable[Guess]) -> None:
     for guess in guesses:
         say(f"{guess.key or 'note'}: {guess}")
-
-
-def _content(name: str, entry: Mapping[str, object], guesses: Sequence[Guess]) -> ConfigAdd:
-    return {
-        "schema": "wheelmill.config-add/1",
-        "project": name,
-        "entry": {**entry} | {guess.key: guess.value for guess in guesses if guess.key in entry},
-        "guesses": [
-            {
-                "key": guess.key or None,
-                "file": guess.place.file if guess.place else None,
-                "line": guess.place.line if guess.place else None,
-                "says": guess.says,
-            }
-            for guess in guesses
-        ],
-    }
 
 
 _PLAIN: Final = frozenset(string.ascii_letters + string.digits + "-_.")
@@ -220,14 +217,10 @@ def init(
     config = load_config(own, check_ranges=True)
     write_lock(lock_packages(config, ()).whole(), lock)
     say(f"{lock}: written")
-    _say_next_steps(survey.name, (*contents, lock))
-
-
-def _say_next_steps(name: str, files: Iterable[Path]) -> None:
-    commands = "wheelmill config check", "wheelmill plan", f"wheelmill build {name} --here"
+    commands = "wheelmill config check", "wheelmill plan", f"wheelmill build {survey.name} --here"
     width = max(map(len, commands))
-    shown = (command.ljust(width) for command in commands)
-    say(_NEXT.format(*shown, own=OWN, files=" ".join(map(str, files))))
+    aligned = (command.ljust(width) for command in commands)
+    say(_NEXT.format(*aligned, own=OWN, files=" ".join(map(str, (*contents, lock)))))
 
 
 def _refuse_others(contents: Mapping[Path, bytes | None], directory: Path) -> None:
@@ -250,11 +243,8 @@ def _refuse_others(contents: Mapping[Path, bytes | None], directory: Path) -> No
 def _split(text: str) -> tuple[str, str]:
     repository, _, reference = text.partition("@")
     owner, _, name = repository.partition("/")
-    if (
-        not (owner and name and reference)
-        or not set(owner + name) <= _PLAIN
-        or not set(reference) <= _PLAIN | {"/", "+"}
-    ):
+    is_plain = set(owner + name) <= _PLAIN and set(reference) <= _PLAIN | {"/", "+"}
+    if not (owner and name and reference and is_plain):
         raise UsageError("origin-invalid", f"--from: expected OWNER/REPO@REF, not {text!r}")
     return repository, reference
 

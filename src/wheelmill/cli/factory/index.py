@@ -80,14 +80,6 @@ class WheelPlaces:
         ),
     ] = None
 
-    def mirrors_of(self, site: Path) -> list[Mirror]:
-        """Open the stores with copies of the wheels."""
-        return [_mirror_at("--mirror", text, site) for text in self.mirror or ()]
-
-    def variants_of(self, site: Path) -> Mirror | None:
-        """Open the store with variant wheels, if one is named."""
-        return _mirror_at("--variants", self.variants, site) if self.variants else None
-
 
 @dataclass(frozen=True, kw_only=True)
 class SiteOptions:
@@ -153,8 +145,8 @@ def build(
         base_url=wheels.base_url or releases.url_from(output),
         listing=own.listing if own else load_listing(place_at(config)),
         facts=own.compatibility if own else load_compatibility(place_at(config)),
-        mirrors=wheels.mirrors_of(output),
-        variants=wheels.variants_of(output),
+        mirrors=[_mirror_at("--mirror", text, output) for text in wheels.mirror or ()],
+        variants=_mirror_at("--variants", wheels.variants, output) if wheels.variants else None,
         read_deployed=_deployed_at(place, may_be_new=place != site.previous),
         signer=signer_of(require_attestation),
     )
@@ -278,7 +270,10 @@ def check(
 
     if as_json and form is not Format.TEXT:
         raise UsageError("options-conflict", f"--json and --format {form} are two forms; give one of them")
-    projects = _projects(sample.project or [])
+    try:
+        projects = list(dict.fromkeys(map(project_name, sample.project or ())))
+    except ValueError as error:
+        raise UsageError("project-name-invalid", f"--project: {error}") from None
     with progress() as shown:
         if urlsplit(target).scheme in ("http", "https"):
             report = check_url(
@@ -298,19 +293,21 @@ def check(
         raise typer.Exit(FindingsError.exit_code)
 
 
-def _projects(names: list[str]) -> list[ProjectName]:
-    try:
-        return list(dict.fromkeys(map(project_name, names)))
-    except ValueError as error:
-        raise UsageError("project-name-invalid", f"--project: {error}") from None
-
-
 def _print_report(report: ConformanceReport, form: Format) -> None:
     match form:
         case Format.TEXT:
             _print_text(report)
         case Format.JSON:
-            _print_json(report)
+            content: IndexCheck = {
+                "schema": "wheelmill.index-check/1",
+                "findings": [_content(finding) for finding in findings_of(report.violations)],
+                "projects": report.projects,
+                "pages": report.pages,
+                "files": report.files,
+                "examined": report.examined,
+                "observations": report.observations,
+            }
+            print_json(content)
         case Format.SARIF:
             from importlib.metadata import version
 
@@ -323,19 +320,6 @@ def _print_report(report: ConformanceReport, form: Format) -> None:
             print(junit_of(report))
         case _:
             assert_never(form)
-
-
-def _print_json(report: ConformanceReport) -> None:
-    content: IndexCheck = {
-        "schema": "wheelmill.index-check/1",
-        "findings": [_content(finding) for finding in findings_of(report.violations)],
-        "projects": report.projects,
-        "pages": report.pages,
-        "files": report.files,
-        "examined": report.examined,
-        "observations": report.observations,
-    }
-    print_json(content)
 
 
 def _content(finding: ReportedFinding) -> IndexFinding:
@@ -359,7 +343,10 @@ def _print_text(report: ConformanceReport) -> None:
         findings = list(of_rule)
         STDOUT.print(escape(f"{rule.number} {rule.text}"))
         for finding in findings[:_SHOWN]:
-            _print_finding(finding)
+            for place in finding.places[:_PLACES]:
+                STDOUT.print(escape(f"  {legible(place.url)}: {legible(place.message)}"))
+            if len(finding.places) > _PLACES:
+                STDOUT.print(f"  and {len(finding.places) - _PLACES} more that say the same")
         if len(findings) > _SHOWN:
             STDOUT.print(f"  and {number_of(len(findings) - _SHOWN, 'other finding')}")
         places = sum(len(finding.places) for finding in findings)
@@ -373,13 +360,6 @@ def _print_text(report: ConformanceReport) -> None:
         f"findings: {len(all_findings)}{more}; read: {report.pages} of {number_of(report.projects, 'project page')},"
         f" {report.examined} of {number_of(report.files, 'file')}"
     )
-
-
-def _print_finding(finding: ReportedFinding) -> None:
-    for place in finding.places[:_PLACES]:
-        STDOUT.print(escape(f"  {legible(place.url)}: {legible(place.message)}"))
-    if len(finding.places) > _PLACES:
-        STDOUT.print(f"  and {len(finding.places) - _PLACES} more that say the same")
 
 
 app = typer.Typer(no_args_is_help=True, help="Generate, serve and check static package indexes.")

@@ -36,7 +36,7 @@ from wheelmill.system.progress import number_of
 if TYPE_CHECKING:
     from wheelmill.cli.factory.outputs import Release, ReleaseDownloads, ReleaseLedger
     from wheelmill.pipeline.attested import Delivery
-    from wheelmill.pipeline.gate import Gate, GpuTrials
+    from wheelmill.pipeline.gate import Gate
     from wheelmill.pipeline.matrix_plan import MatrixPlan
 
 
@@ -77,26 +77,18 @@ class GateOptions:
         Without a plan, a wheel need only agree with itself. A wheel must stay under `max_size` bytes, if given.
         """
         from wheelmill.pipeline.attested import attested_in  # needs the factory extra
-        from wheelmill.pipeline.gate import Gate
+        from wheelmill.pipeline.gate import Gate, GpuTrials
 
         signer = signer_of(self.require_attestation)
+        platforms = read_values("--require-gpu", [self.require_gpu or ""], Platform.parse)
+        # A job that builds wheels could deliver certificates of a GPU with them, so jobs name the folder of the others.
+        certificates = sorted((self.gpu_certificates or directory).rglob(f"*{GPU_SUFFIX}"))
         return Gate(
             targets=planned.targets(config_at(self.config)) if planned else None,
             attested=attested_in(directory, signer) if signer else None,
-            tried=self._trials(directory),
+            tried=GpuTrials(platform=platforms[0], paths=certificates) if platforms else None,
             max_size=max_size,
         )
-
-    def _trials(self, directory: Path) -> GpuTrials | None:
-        """Find the certificates of a GPU machine for delivered wheels; None if none are required.
-
-        A job that builds wheels could deliver such certificates with them, so jobs name the folder of the others.
-        """
-        from wheelmill.pipeline.gate import GpuTrials  # needs the factory extra
-
-        platforms = read_values("--require-gpu", [self.require_gpu or ""], Platform.parse)
-        paths = sorted((self.gpu_certificates or directory).rglob(f"*{GPU_SUFFIX}"))
-        return GpuTrials(platform=platforms[0], paths=paths) if platforms else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,7 +200,15 @@ def ledger(
     if as_json:
         print_json(_content(state, findings))
     else:
-        _show(state)
+        wheels = sum(len(release.wheels) for release in state.releases.values())
+        typer.echo(f"{number_of(len(state.releases), 'release')} with {number_of(wheels, 'wheel')}")
+        for failure in state.failures.values():
+            typer.echo(f"{failure.id} failed on {failure.failed_at:%Y-%m-%d}: {failure.reason}")
+        for run, groups in Counter(claim.run for claim in state.work.claims.values()).items():
+            typer.echo(f"run {run} builds {number_of(groups, 'group')}")
+        for what, lease in state.work.leases.items():
+            typer.echo(f"a publication of {what:.12} goes on since {lease.since:%Y-%m-%d %H:%M} UTC")
+        typer.echo(f"changes in the last hour: {sum(change.count for change in state.work.changes)}")
     for finding in findings:
         say_warning(finding)
     if findings:
@@ -237,21 +237,9 @@ def _content(state: LedgerState, findings: list[str]) -> ReleaseLedger:
             str(count.day): {str(project): number for project, number in count.projects.items()}
             for count in state.downloads
         },
-        "changes": sum(each.count for each in state.work.changes),
+        "changes": sum(change.count for change in state.work.changes),
         "findings": findings,
     }
-
-
-def _show(state: LedgerState) -> None:
-    wheels = sum(len(release.wheels) for release in state.releases.values())
-    typer.echo(f"{number_of(len(state.releases), 'release')} with {number_of(wheels, 'wheel')}")
-    for failure in state.failures.values():
-        typer.echo(f"{failure.id} failed on {failure.failed_at:%Y-%m-%d}: {failure.reason}")
-    for run, groups in Counter(claim.run for claim in state.work.claims.values()).items():
-        typer.echo(f"run {run} builds {number_of(groups, 'group')}")
-    for what, lease in state.work.leases.items():
-        typer.echo(f"a publication of {what:.12} goes on since {lease.since:%Y-%m-%d %H:%M} UTC")
-    typer.echo(f"changes in the last hour: {sum(each.count for each in state.work.changes)}")
 
 
 def downloads(*, store: StoreOption, as_json: JsonOption = False) -> None:

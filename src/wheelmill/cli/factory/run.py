@@ -296,7 +296,6 @@ def _build_all(filters: Filters, where: BuildOptions, config: Config, output: Pa
 
 
 def _build_here(project: str, filters: FilterOptions, gpus: list[str] | None, config: Config) -> None:
-    """Build one wheel for the environment of the project, and print its path."""
     from wheelmill.cli.shared.local_builds import build_locally, local_target
 
     version = _one(filters.version)

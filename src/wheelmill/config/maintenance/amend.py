@@ -95,7 +95,11 @@ def _rewrite(path: Path, edits: Callable[[str, Any], Iterable[Edit]], change: Ca
     text = path.read_bytes().decode()
     with suppress(ConfigurationError, yaml.YAMLError):  # invalid after the edit, or readable by libyaml alone
         root: Any = yaml.compose(text, Loader=yaml.SafeLoader)
-        edited = _apply(text, edits(text, root)).encode()
+        pieces, done = [], 0
+        for start, end, new in sorted(edits(text, root), key=lambda edit: edit[0]):
+            pieces += [text[done:start], new]
+            done = end
+        edited = "".join([*pieces, text[done:]]).encode()
         if parse_document(path, edited).content == change(content):
             write_bytes(path, edited)
             return
@@ -171,15 +175,6 @@ def _flow(value: Any) -> str:  # noqa: ANN401 - YAML
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key}: {_flow(item)}" for key, item in value.items()) + "}"
     return json.dumps(value)
-
-
-def _apply(text: str, edits: Iterable[Edit]) -> str:
-    pieces = []
-    done = 0
-    for start, end, new in sorted(edits, key=lambda edit: edit[0]):
-        pieces += [text[done:start], new]
-        done = end
-    return "".join([*pieces, text[done:]])
 
 
 def _with_values(content: Any, values: Mapping[KeyPath, Any]) -> Any:  # noqa: ANN401 - YAML
@@ -269,11 +264,8 @@ def _entries(packages: Path, read: Callable[[Path], bytes]) -> Entries:
             content = parse_document(path, read(path)).content
             for section, projects in content.items() if isinstance(content, dict) else ():
                 taken = _build_defaults(content) if section == "packages" else {}
-                if isinstance(projects, dict):
-                    whole = (
-                        (name, taken | entry if isinstance(entry, dict) else entry) for name, entry in projects.items()
-                    )
-                    entries |= {(section, name): entry for name, entry in whole}
+                for name, entry in projects.items() if isinstance(projects, dict) else ():
+                    entries[section, name] = taken | entry if isinstance(entry, dict) else entry
     return entries
 
 

@@ -296,14 +296,12 @@ def find_name_differences(packages: Iterable[Package], cudas: Iterable[CudaVersi
     `cudas` are the releases of CUDA whose majors appear in aliases.
     """
     majors = sorted({cuda.major for cuda in cudas})
-    claims = [claim for package in packages for claim in _claims_of(package, majors)]
+    claims = []
+    for package in packages:
+        if package.pypi in ("same", "absent"):
+            claims.append(NameDifference(project=package.name, file=package.pypi))
+        if aliases := package.aliases:
+            names = aliases.names(package.name, majors)
+            claims += (NameDifference(project=name, file=aliases.pypi, alias_of=package.name) for name in names)
     with open_index() as web:
         return tuple(claim for claim in claims if has_project(claim.project, web) == (claim.file == "absent"))
-
-
-def _claims_of(package: Package, majors: Iterable[int]) -> Iterator[NameDifference]:
-    if package.pypi in ("same", "absent"):
-        yield NameDifference(project=package.name, file=package.pypi)
-    if package.aliases:
-        for name in package.aliases.names(package.name, majors):
-            yield NameDifference(project=name, file=package.aliases.pypi, alias_of=package.name)

@@ -4,22 +4,23 @@ Upstream gives a candidate's wheels the version of the coming release, so that t
 unchanged. A candidate's number is in its tag alone: ``v2.16.0-rc1``.
 https://github.com/pytorch/pytorch/blob/main/.circleci/scripts/binary_populate_env.sh
 
-Symbols need only the libraries of a wheel: their byte ranges are downloaded, and unpacked one after the other.
+Symbols need only the libraries of a wheel: their byte ranges are downloaded, and unpacked one after the other. Names of
+libraries, also of those in NVIDIA's wheels, need only the list of members at the end of each zip.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from wheelmill.config.maintenance.torch_libraries import MARKERS, TORCH_LIB, nvidia_libraries, own_libraries
 from wheelmill.config.model import Compatibility, TorchFacts, TorchRelease
 from wheelmill.errors import IntegrityError, UnreadableError, UsageError
 from wheelmill.installers.package_index import files_of, open_index
@@ -29,11 +30,11 @@ from wheelmill.system.git import find_tags
 from wheelmill.system.progress import number_of
 from wheelmill.web.pages import SIDECAR_SUFFIX, Link
 from wheelmill.wheel.archive import open_archive
-from wheelmill.wheel.metadata import read_metadata
+from wheelmill.wheel.metadata import LINUX_MARKERS, metadata_in, read_metadata
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.platforms import BUILT_FOR, promised_glibc
 from wheelmill.wheel.shared_objects import read_members
-from wheelmill.wheel.torch_symbols import Exported, TableSummary, TorchBuild, TorchSymbols
+from wheelmill.wheel.torch_symbols import Exported, MachineLibraries, TableSummary, TorchBuild, TorchSymbols
 
 if TYPE_CHECKING:
     from wheelmill.web.client import Web
@@ -44,6 +45,12 @@ _CUDA_RUNTIMES: Final = frozenset(
 )
 """Projects with the version of a CUDA release that torch's wheels pin."""
 
+_TORCH_LIB: Final = PurePosixPath("torch/lib")
+"""Folder of the libraries in a wheel of torch."""
+_MARKERS: Final = LINUX_MARKERS | {"platform_machine": "x86_64"}
+"""The values of environment markers on linux_x86_64 (PEP 508)."""
+_OF_NVIDIA: Final = ("nvidia-", "cuda-")
+"""Prefixes of NVIDIA's projects; ``cuda-toolkit`` only requires others."""
 LINUX_X86_64: Final = Platform("linux", "x86_64")
 
 
@@ -78,8 +85,20 @@ def published_torch(since: TorchVersion) -> Mapping[TorchVersion, PublishedTorch
 
     Final releases count, yanked files do not.
     """
+    releases: dict[Version, list[TorchWheel]] = {}
     with open_index() as web:
-        return {torch: _torch_of(wheels, web) for torch, wheels in _newest_wheels(_torch_files(web), since).items()}
+        for wheel in _wheels_among(_torch_files(web)):
+            version = wheel.version
+            is_release = not version.is_prerelease and not version.local
+            if is_release and TorchVersion(version.major, version.minor) >= since:
+                releases.setdefault(version, []).append(wheel)
+        # Ascending: the newest patch release of a minor release overwrites older ones.
+        newest = {
+            TorchVersion(version.major, version.minor): wheels
+            for version, wheels in sorted(releases.items())
+            if any(wheel.platform == LINUX_X86_64 for wheel in wheels)
+        }
+        return {torch: _torch_of(wheels, web) for torch, wheels in newest.items()}
 
 
 def _torch_files(web: Web) -> tuple[Link, ...]:
@@ -91,21 +110,6 @@ def _torch_files(web: Web) -> tuple[Link, ...]:
 def _wheels_among(files: Iterable[Link]) -> Iterator[TorchWheel]:
     """Parse the wheel names among files, for supported platforms only and without yanked files."""
     return (wheel for file in files if (wheel := _wheel(file)))
-
-
-def _newest_wheels(files: Iterable[Link], since: TorchVersion) -> dict[TorchVersion, list[TorchWheel]]:
-    releases: dict[Version, list[TorchWheel]] = {}
-    for wheel in _wheels_among(files):
-        version = wheel.version
-        is_release = not version.is_prerelease and not version.local
-        if is_release and TorchVersion(version.major, version.minor) >= since:
-            releases.setdefault(version, []).append(wheel)
-    # Ascending: the newest patch release of a minor release overwrites older ones.
-    return {
-        TorchVersion(version.major, version.minor): wheels
-        for version, wheels in sorted(releases.items())
-        if any(wheel.platform == LINUX_X86_64 for wheel in wheels)
-    }
 
 
 def _wheel(file: Link) -> TorchWheel | None:
@@ -174,7 +178,7 @@ def _pinned_cuda(requirements: Iterable[Requirement]) -> CudaVersion | None:
         CudaVersion.parse(pin.version)
         for requirement in requirements
         if canonicalize_name(requirement.name) in _CUDA_RUNTIMES
-        and (requirement.marker is None or requirement.marker.evaluate(MARKERS))
+        and (requirement.marker is None or requirement.marker.evaluate(_MARKERS))
         for pin in requirement.specifier
         if pin.operator == "=="
     }
@@ -187,6 +191,7 @@ class OwnBuilds:
 
     wheels: tuple[TorchWheel, ...]
     cuda: Mapping[Platform, frozenset[CudaVersion]]
+    """CUDA releases that they are for, by platform."""
 
 
 def own_builds(template: str, cudas: Iterable[CudaVersion]) -> Mapping[Version, OwnBuilds]:
@@ -264,12 +269,10 @@ def _builds(wheels: list[tuple[CudaVersion, TorchWheel]]) -> OwnBuilds:
 def _newest_tag(release: Version, repository: str | None) -> int | None:
     numbers = []
     for tag in find_tags(repository, f"v{release}-rc*") if repository else ():
-        try:
+        with suppress(InvalidVersion):
             version = Version(tag.removeprefix("v"))
-        except InvalidVersion:
-            continue
-        if version.pre and version.base_version == str(release):
-            numbers.append(version.pre[1])
+            if version.pre and version.base_version == str(release):
+                numbers.append(version.pre[1])
     return max(numbers, default=None)
 
 
@@ -319,26 +322,20 @@ def read_symbols(
                 tell(f"torch {torch}: the index has no wheel of {release.release} for {LINUX_X86_64}")
                 continue
             symbols = _exported_by(file, web)
-            exported[_build_of(torch, release, wheels, symbols, web)] = symbols
+            build = TorchBuild(
+                torch=torch,
+                release=ProjectVersion(release.release),
+                wheel=file.filename,
+                libraries=own_libraries(wheels, web),
+                nvidia=nvidia_libraries(file, web),
+                cxx11_abi=release.default_cuda not in release.old_cxx_abi,
+                symbols=len(symbols.all),
+            )
+            exported[build] = symbols
             tell(f"torch {torch}: {number_of(len(symbols.all), 'symbol')} in {file.filename}")
     if table and exported.keys() == set(table.summary.builds):
         return table
     return TorchSymbols.of(exported, checked=today.isoformat(), source=_SOURCE) if exported else None
-
-
-def _build_of(
-    torch: TorchVersion, release: TorchRelease, wheels: Mapping[Platform, Link], exported: Exported, web: Web
-) -> TorchBuild:
-    file = wheels[LINUX_X86_64]
-    return TorchBuild(
-        torch=torch,
-        release=ProjectVersion(release.release),
-        wheel=file.filename,
-        libraries=own_libraries(wheels, web),
-        nvidia=nvidia_libraries(file, web),
-        cxx11_abi=release.default_cuda not in release.old_cxx_abi,
-        symbols=len(exported.all),
-    )
 
 
 def _wheels_of(release: TorchRelease, files: Iterable[Link]) -> Mapping[Platform, Link]:
@@ -351,9 +348,76 @@ def _exported_by(file: Link, web: Web) -> Exported:
     from wheelmill.web.ranges import RangeFile  # asks a server
 
     with open_archive(RangeFile(web, file.url, piece=_PIECE, budget=_BUDGET)) as archive:
-        paths = ((member, PurePosixPath(member.filename)) for member in archive.infolist())
-        members = [member for member, path in paths if path.parent == TORCH_LIB and any(map(path.match, _LIBRARIES))]
+        paths = {member: PurePosixPath(member.filename) for member in archive.infolist()}
+        in_lib = {member: path for member, path in paths.items() if path.parent == _TORCH_LIB}
+        members = [member for member, path in in_lib.items() if any(map(path.match, _LIBRARIES))]
         libraries = read_members(archive, members)
     if not libraries:
-        raise UnreadableError("torch-without-libraries", f"{file.filename} has no libraries of torch in {TORCH_LIB}")
+        raise UnreadableError("torch-without-libraries", f"{file.filename} has no libraries of torch in {_TORCH_LIB}")
     return Exported.of(libraries)
+
+
+_LIST_PIECE: Final = 1 << 16
+"""Bytes of one request for the list of a wheel's members, which is at its end."""
+_LIST_BUDGET: Final = 1 << 26
+"""Bytes of all such requests for one wheel."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Wheel:
+    libraries: tuple[PurePosixPath, ...]
+    requires: tuple[Requirement, ...]
+
+    @classmethod
+    def read(cls, file: Link, web: Web) -> Self:
+        """Read the list of a wheel's members and its METADATA; an index need not have the latter (PEP 658)."""
+        from wheelmill.web.ranges import RangeFile  # asks a server
+
+        with open_archive(RangeFile(web, file.url, piece=_LIST_PIECE, budget=_LIST_BUDGET)) as archive:
+            paths = map(PurePosixPath, archive.namelist())
+            return cls(
+                libraries=tuple(path for path in paths if path.name.startswith("lib") and ".so" in path.suffixes),
+                requires=tuple(read_metadata(metadata_in(archive)).requires_dist or ()),
+            )
+
+    def required(self, extras: Iterable[str]) -> Iterable[Requirement]:
+        environments = [_MARKERS | {"extra": extra} for extra in ("", *extras)]
+        return (each for each in self.requires if each.marker is None or any(map(each.marker.evaluate, environments)))
+
+
+def own_libraries(wheels: Mapping[Platform, Link], web: Web) -> tuple[MachineLibraries, ...]:
+    """Names of the libraries in ``torch/lib``, for each platform's machine."""
+    by_machine = {
+        platform.machine: sorted(path.name for path in _Wheel.read(file, web).libraries if path.parent == _TORCH_LIB)
+        for platform, file in wheels.items()
+    }
+    return tuple(MachineLibraries(machine=machine, names=tuple(names)) for machine, names in sorted(by_machine.items()))
+
+
+def nvidia_libraries(torch: Link, web: Web) -> tuple[str, ...]:
+    """Names of the libraries in NVIDIA's wheels that a wheel of torch requires, directly or through others."""
+    libraries, seen = set[str](), set[str]()
+    wanted = list(_Wheel.read(torch, web).required(()))
+    while wanted:
+        requirement = wanted.pop()
+        if str(requirement) in seen or not canonicalize_name(requirement.name).startswith(_OF_NVIDIA):
+            continue
+        seen.add(str(requirement))
+        if file := _newest(requirement, web):
+            wheel = _Wheel.read(file, web)
+            libraries.update(path.name for path in wheel.libraries)
+            wanted += wheel.required(requirement.extras)
+    return tuple(sorted(libraries))
+
+
+def _newest(requirement: Requirement, web: Web) -> Link | None:
+    """Newest wheel for linux_x86_64 that a requirement admits; None if the index has none."""
+    files = []
+    for file in files_of(canonicalize_name(requirement.name), web):
+        with suppress(UnreadableError):
+            name = WheelName.parse(file.filename)
+            platforms = {tag if tag == "any" else str(Platform.of_tag(tag)) for tag in name.platforms}
+            fits = not platforms.isdisjoint({"any", "linux_x86_64"})
+            if fits and file.yanked is None and requirement.specifier.contains(name.version):
+                files.append((name.version, file))
+    return max(files, key=lambda each: each[0])[1] if files else None

@@ -109,19 +109,14 @@ def read_request(issue: Path) -> PackageRequest:
         keys = key_path[2:]  # after "packages" and the name
         key = str(keys[0]) if keys else ""
         faults.append((questions.get(key, key or _NAME), message))
-    faults += _refusals(answers)
+    unknown = answers.keys() - {_NAME, *QUESTIONS, _REST, _CHECKED}
+    faults += [(heading, "is not a question of the form") for heading in unknown]
+    ticked = _TICKED.findall(answers.get(_CHECKED, (1, ""))[1])
+    faults += [(_CHECKED, f"is not ticked: {box}") for box in BOXES if box not in ticked]
     if faults:
         lines = (phrase_fault(issue, (answers.get(asked, (1, ""))[0], 1), (asked,), text) for asked, text in faults)
         raise ConfigurationError(tuple(dict.fromkeys(lines)))
     return PackageRequest(name=name, entry=entry, left=left)
-
-
-def _refusals(answers: Mapping[str, tuple[int, str]]) -> Iterator[tuple[str, str]]:
-    """Yield the faults of an issue outside the entry: a heading with a message each."""
-    for heading in answers.keys() - {_NAME, *QUESTIONS, _REST, _CHECKED}:
-        yield heading, "is not a question of the form"
-    ticked = _TICKED.findall(answers.get(_CHECKED, (1, ""))[1])
-    yield from ((_CHECKED, f"is not ticked: {box}") for box in BOXES if box not in ticked)
 
 
 def _variables_in(text: str) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -159,7 +154,6 @@ def survey_request(
 
 
 def _answered(guesses: Iterable[Guess], answers: Mapping[str, Any]) -> Iterator[Guess]:
-    """Yield guesses with the answers in their place, then the answers to what was not guessed."""
     left = dict(answers)
     for guess in guesses:
         guessed: Any = guess.value
@@ -244,17 +238,13 @@ def own_text(survey: SourceSurvey, compatibility: Compatibility) -> str:
     torch = f">={window[0]}" + (f",<={window[-1]}" if window[-1] < releases[-1] else "")
     has_torch = survey.entry.get("needs", "driver") == "driver"
     axis = {"torch": torch} if has_torch else {"cuda": _CUDA}  # a torch supports few CUDAs
-    defaults = {"python": _of_minor_releases(survey.declared.requires_python or _PYTHON), **axis}
+    pythons = ",".join(  # lower bounds are minor releases: a package for 3.10.2 and newer is built for 3.10
+        f">={'.'.join(bound.version.split('.')[:2])}" if bound.operator == ">=" else str(bound)
+        for bound in sorted(SpecifierSet(survey.declared.requires_python or _PYTHON), key=str)
+    )
+    defaults = {"python": pythons, **axis}
     lines = ["defaults:", *(f"  {key}: {json.dumps(value)}" for key, value in defaults.items())]
     return _ENTRY + "\n".join([*lines, "packages:", entry_text(survey.name, survey.entry)]) + "\n"
-
-
-def _of_minor_releases(requires_python: str) -> str:
-    """Return a range whose lower bounds are minor releases: a package for 3.10.2 and newer is built for 3.10."""
-    return ",".join(
-        f">={'.'.join(each.version.split('.')[:2])}" if each.operator == ">=" else str(each)
-        for each in sorted(SpecifierSet(requires_python), key=str)
-    )
 
 
 def workflow_text(repository: str, reference: str) -> str:

@@ -16,8 +16,8 @@ from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName, words_like
 
 if TYPE_CHECKING:
+    from wheelmill.config.container_builder import ContainerBuilder, identifier_of
     from wheelmill.config.model.compatibility import Compatibility, CudaFacts, CudaRelease, TorchFacts, TorchRelease
-    from wheelmill.config.model.container_builder import ContainerBuilder, identifier_of
     from wheelmill.config.model.files import (
         CudaImages,
         ImageReference,
@@ -68,8 +68,8 @@ if TYPE_CHECKING:
     )
 else:
     _HOMES = (
-        *("model.container_builder", "model.compatibility", "model.files", "package_fields"),
-        *("model.package_parts", "model.package"),
+        *("model.compatibility", "model.files", "package_fields"),
+        *("model.package_parts", "model.package", "container_builder"),
     )
 
     def __getattr__(name: str) -> object:

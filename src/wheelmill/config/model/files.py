@@ -233,10 +233,6 @@ class LockedCommit(GitSource):
     code: SourceCode | None = field(default=None, repr=False, metadata=ONLY_PLANNED)
     """As of `LockedSdist`; None also for a build without isolation."""
 
-    def is_of(self, source: GitSource) -> bool:
-        """Return True if it was found at this place."""
-        return all(getattr(self, key.name) == getattr(source, key.name) for key in fields(GitSource))
-
 
 @dataclass(frozen=True, kw_only=True)
 class LockedRequirement(Entry):
@@ -273,13 +269,13 @@ class Lock(ConfigFile):
                 return self.sdists.get(package.name, {}).get(version)
             case GitSource() as source:
                 commit = self.commits.get(package.name, {}).get(version)
-                return commit if commit and commit.is_of(source.at(version)) else None
+                wanted = source.at(version)
+                is_same = commit and all(
+                    getattr(commit, key.name) == getattr(wanted, key.name) for key in fields(wanted)
+                )
+                return commit if is_same else None
             case folder:
                 return folder
-
-    def lacks_commit(self, package: Package, version: ProjectVersion) -> bool:
-        """Return True if a version is built from git and no commit of it is locked."""
-        return isinstance(package.source, GitSource) and self.source_of(package, version) is None
 
     def versions_in(self, project: ProjectName, versions: SpecifierSet) -> tuple[ProjectVersion, ...]:
         """Return the locked versions of a project in a range, ascending."""

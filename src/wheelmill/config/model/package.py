@@ -414,7 +414,6 @@ def _empty_in(
 
 
 def _torch_keys(entry: PackageEntry) -> Iterator[KeyPath]:
-    """Yield the keys of an entry that treat torch as an axis."""
     if entry.torch is not None:
         yield ("torch",)
     if entry.include:

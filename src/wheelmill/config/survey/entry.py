@@ -20,11 +20,18 @@ from wheelmill.config.fields import Unquoted
 from wheelmill.config.model import EVERY_BUILD_NEEDS, Component
 from wheelmill.config.model.package import Packages
 from wheelmill.config.pyproject import PYPROJECT
-from wheelmill.config.survey.facts import Declared, Facts
+from wheelmill.config.survey.facts import (
+    CMAKE_ARCHITECTURES,
+    CMAKE_DOWNLOAD,
+    CMAKE_NATIVE,
+    CMAKE_NUMPY,
+    Declared,
+    Facts,
+)
 from wheelmill.config.survey.licences import find_licence, unknown_licence
 from wheelmill.config.survey.scripts import SETUP, last_name
 from wheelmill.config.survey.sources import SourceOrigin, fetch_origin, released
-from wheelmill.config.survey.tree import SourcePlace
+from wheelmill.config.survey.tree import CUDA, SourcePlace
 from wheelmill.config.yaml import validate
 from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName, is_named_after, project_name, project_version
@@ -51,7 +58,7 @@ def check_needs_build(name: str, facts: Facts) -> None:
         raise UsageError("source-incomplete", f"the source of {name} lacks {path}, which {place} names", hint=hint)
     line = facts.setup.extension_line
     if not (line or facts.build_file):
-        others = next(iter(facts.native.cuda_files), None)
+        others = next(iter(facts.tree.own(*CUDA)), None)
         raise UsageError(
             "no-build-needed",
             f"{name} needs no build: {_why_not_compiled(facts)}",
@@ -159,7 +166,7 @@ def _isolation(facts: Facts) -> Iterator[Guess]:
         return
     place, how = facts.torch
     yield Guess(key="build_args", value="--no-build-isolation", says=f"{how}: the target says which one", place=place)
-    tools = ["ninja", *(["cmake"] if facts.build_file else []), *(["numpy"] if facts.cmake.numpy else [])]
+    tools = ["ninja", *(["cmake"] if facts.build_file else []), *(["numpy"] if facts.cmake.first(CMAKE_NUMPY) else [])]
     wanted = {_project(text): text for text in [*_setup_needs(facts), *tools, *EVERY_BUILD_NEEDS]} | required
     yield _extra(facts, [*(text for name, text in wanted.items() if name != "torch"), "torch"])
 
@@ -202,11 +209,11 @@ def _switches(facts: Facts) -> Iterator[Guess]:
         for read in facts.setup.variables
         if (_SWITCH.fullmatch(read.name) or read.switch.lower() == "cuda") and not _NO_SWITCH.fullmatch(read.name)
     ]
-    env = {each.name: each.switch for each in switches}
+    env = {read.name: read.switch for read in switches}
     for number, variable in enumerate(switches):
         says = f"reads {variable.name}, which {variable.switch!r} switches on"
         yield Guess(key="" if number else "env", value=env, says=says, place=facts.at_setup(variable.line))
-    if facts.build_file and (place := facts.cmake.native_architectures):
+    if facts.build_file and (place := facts.cmake.first(CMAKE_NATIVE)):
         # CMake reads CUDAARCHS only after the source saw no CMAKE_CUDA_ARCHITECTURES and chose its own.
         env["CMAKE_ARGS"] = "-DCMAKE_CUDA_ARCHITECTURES={architectures:cmake}"
         yield Guess(key="env", value=env, says="compiles for the GPU of the machine that builds", place=place)
@@ -224,7 +231,7 @@ def _switches(facts: Facts) -> Iterator[Guess]:
 
 
 def _needs(facts: Facts) -> Iterator[Guess]:
-    linked = {name: facts.at_setup(each.line) for each in facts.extensions for name in each.libraries}
+    linked = {name: facts.at_setup(each.line) for each in facts.setup.extensions for name in each.libraries}
     if facts.torch is None:
         place = facts.cuda[0] if facts.cuda else None
         says = "uses CUDA and nothing of torch" if place else "nothing of torch was seen; a submodule may have GPU code"
@@ -245,7 +252,7 @@ def _needs(facts: Facts) -> Iterator[Guess]:
 
 
 def _abi(facts: Facts) -> Iterator[Guess]:
-    limited = next((each for each in facts.extensions if each.limited), None)
+    limited = next((each for each in facts.setup.extensions if each.limited), None)
     if limited:
         yield Guess(key="abi", value="abi3", says="keeps to Python's stable ABI", place=facts.at_setup(limited.line))
     with suppress(LookupError, TypeError):
@@ -281,7 +288,7 @@ def _architectures(facts: Facts) -> Iterator[Guess]:
     elif found := next(facts.setup.texts_with(*_FLAGS), None):
         says = f"writes down GPU architectures ({found[0][:40]})"
         yield Guess(key="gencode", value="replace", says=says, place=facts.at_setup(found[1]))
-    elif facts.build_file and (place := facts.cmake.own_architectures):
+    elif facts.build_file and (place := facts.cmake.first(CMAKE_ARCHITECTURES)):
         yield Guess(key="gencode", value="replace", says="chooses GPU architectures itself", place=place)
     elif facts.nvcc_line:
         says = "runs nvcc without GPU architectures"
@@ -301,7 +308,7 @@ def _flags(facts: Facts) -> Iterator[Guess]:
 
 
 def _download(facts: Facts) -> Iterator[Guess]:
-    if facts.build_file and (place := facts.cmake.download):
+    if facts.build_file and (place := facts.cmake.first(CMAKE_DOWNLOAD)):
         says = "downloads something during the build, which a container without a network refuses"
         yield Guess(says=says, place=place)
 
@@ -318,15 +325,11 @@ def _modules(facts: Facts) -> tuple[list[str], SourcePlace | None, str]:
     generated = facts.tree.own(".pyx", ".i")  # by Cython and SWIG
     by_ctypes = facts.nvcc_line and facts.tree.own("/__init__.py") and not generated
     no_module = not facts.native.modules and (operators or by_ctypes)
-    of_cuda_first = sorted(facts.extensions, key=lambda each: "CUDAExtension" not in each.kinds)
+    of_cuda_first = sorted(facts.setup.extensions, key=lambda each: "CUDAExtension" not in each.kinds)
     # Those of another function may be another mode.
     together = [each for each in of_cuda_first if each.function == of_cuda_first[0].function]
     named = ((name, each.line) for each in together for name in each.modules)
-    declared = {
-        name: line
-        for name, line in named
-        if all(part.isidentifier() and not _OTHER_GPUS.fullmatch(part) for part in name.split("."))
-    }
+    declared = {name: line for name, line in named if all(map(_is_module, name.split(".")))}
     if declared and not no_module:
         return [*declared], facts.at_setup(next(iter(declared.values()))), "the names of its extensions"
     if made := facts.cmake.modules if facts.build_file else {}:
@@ -337,6 +340,10 @@ def _modules(facts: Facts) -> tuple[list[str], SourcePlace | None, str]:
     line = facts.setup.extension_line
     place = operators if no_module and operators else facts.at_setup(line) if line else None
     return [package], place, f"{why}: the package stands for it"
+
+
+def _is_module(part: str) -> bool:
+    return part.isidentifier() and not _OTHER_GPUS.fullmatch(part)
 
 
 def _requires_dist(facts: Facts) -> Iterator[Guess]:
@@ -412,13 +419,7 @@ class SourceSurvey:
 
 
 def survey_project(text: str, *, version: str | None = None, subdirectory: str | None = None) -> SourceSurvey:
-    """Survey the source of a project without running it; `fetch_origin` describes the arguments.
-
-    Raises:
-        UsageError: the source does not exist, needs no build, has a reserved name, or cannot be read.
-        NetworkError: the package index does not answer.
-        UnreadableError: the source cannot be unpacked.
-    """
+    """Survey the source of a project without running it; `fetch_origin` describes the arguments."""
     with temporary_folder() as place:
         origin = fetch_origin(text, version, subdirectory, place)
         facts = Facts.of(origin.folder, subdirectory or "")

@@ -24,7 +24,7 @@ from packaging.utils import canonicalize_name
 
 from wheelmill.config.model.package import has_torch
 from wheelmill.config.pyproject import PKG_INFO, PYPROJECT, Pyproject
-from wheelmill.config.survey.scripts import SETUP, ExtensionCall, SetupScript
+from wheelmill.config.survey.scripts import SETUP, SetupScript
 from wheelmill.config.survey.tree import CUDA, NATIVE, SourcePlace, SourceTree
 from wheelmill.errors import UnreadableError, UsageError
 from wheelmill.wheel.metadata import read_fields
@@ -42,7 +42,6 @@ class Declared:
     version: str | None
     summary: str
     requires: tuple[str, ...]
-    """Declared requirements of its wheels."""
     requires_python: str | None
     urls: tuple[str, ...]
     licences: tuple[tuple[SourcePlace, str], ...]
@@ -60,7 +59,10 @@ class Declared:
 
 def read_declared(tree: SourceTree, folder: str, pyproject: Pyproject, setup: SetupScript) -> Declared:
     """Read the declarations of a source; `folder` is that of `Facts`."""
-    fields = _pkg_info(tree, folder)
+    try:
+        fields = read_fields(tree.content(folder + PKG_INFO))
+    except UnreadableError as error:
+        raise UsageError("source-unreadable", f"{PKG_INFO} cannot be read: {error}") from None
     project = _table(pyproject.tables, "project")
     config = _setup_cfg(tree, folder)
     file = PKG_INFO if fields else PYPROJECT if project else SETUP
@@ -99,13 +101,6 @@ def _licences(
         (SETUP, [*setup.argument("license"), *setup.argument("classifiers"), beginning]),
     ):
         yield from ((SourcePlace(file=folder + file, line=1), text) for text in texts if text)
-
-
-def _pkg_info(tree: SourceTree, folder: str) -> RawMetadata:
-    try:
-        return read_fields(tree.content(folder + PKG_INFO))
-    except UnreadableError as error:
-        raise UsageError("source-unreadable", f"{PKG_INFO} cannot be read: {error}") from None
 
 
 def _setup_cfg(tree: SourceTree, folder: str) -> dict[str, str]:
@@ -175,11 +170,11 @@ _COMPONENTS: Final[Mapping[str, tuple[str, ...]]] = {
 
 _CMAKE: Final = ("CMakeLists.txt", ".cmake")
 # A bounded count of characters: a hostile file without ")" would take the square of its size.
-_CMAKE_CUDA: Final = re.compile(
+CMAKE_CUDA: Final = re.compile(
     r"\b(?:project|enable_language|check_language)\s*\([^)]{0,500}\bCUDA\b|\bfind_package\s*\(\s*CUDA(?:Toolkit)?\b",
     re.IGNORECASE,
 )
-_CMAKE_TORCH: Final = re.compile(r"\bfind_package\s*\(\s*Torch\b", re.IGNORECASE)
+CMAKE_TORCH: Final = re.compile(r"\bfind_package\s*\(\s*Torch\b", re.IGNORECASE)
 _CMAKE_MODULE: Final = re.compile(
     r"\b(?:pybind11_add_module|nanobind_add_module|python3?_add_library)\s*\(\s*(?:#.{0,200}\n\s*){0,9}(\w+)",
     re.IGNORECASE,
@@ -187,16 +182,17 @@ _CMAKE_MODULE: Final = re.compile(
 _CMAKE_PLACE: Final = re.compile(
     r"\binstall\s*\(\s*TARGETS\s+(\w+)[^)]{0,500}?\bDESTINATION\s+\"?(?:\$\{\w+\}/)?([\w./-]+)", re.IGNORECASE
 )
-_CMAKE_LIST: Final = re.compile(
+CMAKE_ARCHITECTURES: Final = re.compile(
     r"\bset\s*\(\s*CMAKE_CUDA_ARCHITECTURES\s+\"?(?:\d|all)|\bCUDA_ARCHITECTURES\s+\"?\d|arch=compute_\d|-arch=sm_\d"
     r"|(?i:\bcuda_add_(?:library|executable)\s*\()"
 )
-_CMAKE_NATIVE: Final = re.compile(r"\bset\s*\(\s*CMAKE_CUDA_ARCHITECTURES\s+\"?native\b")
+"""Hard-coded GPU architectures, or FindCUDA, which does not read CMake's."""
+CMAKE_NATIVE: Final = re.compile(r"\bset\s*\(\s*CMAKE_CUDA_ARCHITECTURES\s+\"?native\b")
 _CMAKE_SWITCH: Final = re.compile(
     r"\boption\s*\(\s*(\w*(?<!NO_)CUDA)\s+\"[^\"]{0,200}\"\s*(?:OFF|FALSE|0)?\s*\)", re.IGNORECASE
 )
-_CMAKE_NUMPY: Final = re.compile(r"\bfind_package\s*\(\s*Python3?\b[^)]{0,500}\bNumPy\b", re.IGNORECASE)
-_CMAKE_DOWNLOAD: Final = re.compile(
+CMAKE_NUMPY: Final = re.compile(r"\bfind_package\s*\(\s*Python3?\b[^)]{0,500}\bNumPy\b", re.IGNORECASE)
+CMAKE_DOWNLOAD: Final = re.compile(
     r"^[ \t]*(FetchContent_Declare|ExternalProject_Add|file\s*\(\s*DOWNLOAD)\b", re.MULTILINE | re.IGNORECASE
 )
 
@@ -206,11 +202,6 @@ class NativeCode:
     """The compiled files of one source."""
 
     _tree: SourceTree
-
-    @property
-    def cuda_files(self) -> tuple[str, ...]:
-        """Files that nvcc compiles."""
-        return self._tree.own(*CUDA)
 
     @functools.cached_property
     def includes(self) -> dict[str, SourcePlace]:
@@ -259,39 +250,9 @@ class CMakeFiles:
     _tree: SourceTree
 
     @property
-    def cuda(self) -> SourcePlace | None:
-        """First line that requests CUDA."""
-        return self._first(_CMAKE_CUDA)
-
-    @property
-    def torch(self) -> SourcePlace | None:
-        """First line that finds torch."""
-        return self._first(_CMAKE_TORCH)
-
-    @property
     def switches(self) -> Iterator[tuple[SourcePlace, str]]:
         """Options for CUDA that are off by default."""
         return ((place, match[1]) for place, match in self._tree.search(_CMAKE_SWITCH, *_CMAKE))
-
-    @property
-    def numpy(self) -> SourcePlace | None:
-        """First line that requests numpy headers."""
-        return self._first(_CMAKE_NUMPY)
-
-    @property
-    def own_architectures(self) -> SourcePlace | None:
-        """First line with hard-coded GPU architectures, or of FindCUDA, which does not read CMake's."""
-        return self._first(_CMAKE_LIST)
-
-    @property
-    def native_architectures(self) -> SourcePlace | None:
-        """First line that compiles for the GPUs of the build machine."""
-        return self._first(_CMAKE_NATIVE)
-
-    @property
-    def download(self) -> SourcePlace | None:
-        """First line that downloads something."""
-        return self._first(_CMAKE_DOWNLOAD)
 
     @property
     def modules(self) -> dict[str, SourcePlace]:
@@ -303,7 +264,8 @@ class CMakeFiles:
             modules[f"{package}.{match[1]}" if package else match[1]] = place
         return modules
 
-    def _first(self, pattern: re.Pattern[str]) -> SourcePlace | None:
+    def first(self, pattern: re.Pattern[str]) -> SourcePlace | None:
+        """Return the first line with a pattern, such as `CMAKE_CUDA`; None if there is none."""
         return next((place for place, _ in self._tree.search(pattern, *_CMAKE)), None)
 
 
@@ -376,15 +338,10 @@ class Facts:
         """Requirements of the build that setup.py names."""
         return tuple(text for text, _ in _requirements(self.setup.argument("setup_requires")))
 
-    @property
-    def extensions(self) -> tuple[ExtensionCall, ...]:
-        """Extensions that setup.py declares."""
-        return self.setup.extensions
-
     @functools.cached_property
     def nvcc_line(self) -> int | None:
         """First line of setup.py that compiles GPU code without torch; None if none does."""
-        lines = (each.line for each in self.extensions if any(name.endswith(".cu") for name in each.sources))
+        lines = (each.line for each in self.setup.extensions if any(name.endswith(".cu") for name in each.sources))
         return None if self.torch else next(lines, None)
 
     @functools.cached_property
@@ -392,7 +349,9 @@ class Facts:
         """CMake or meson file that defines the compiled code; None if setup.py alone defines it."""
         backend = str(_table(self.pyproject.tables, "build-system").get("build-backend"))
         named = next((file for start, file in _BACKENDS.items() if backend.startswith(start)), None)
-        by_cmake = "skbuild" in self.setup.imports or any("CMakeExtension" in each.kinds for each in self.extensions)
+        by_cmake = "skbuild" in self.setup.imports or any(
+            "CMakeExtension" in each.kinds for each in self.setup.extensions
+        )
         return named or ("CMakeLists.txt" if by_cmake else None)
 
     @functools.cached_property
@@ -402,7 +361,7 @@ class Facts:
             return self.at_setup(line), "imports torch"
         if place := self.native.torch_header:
             return place, "includes torch's headers"
-        if self.build_file and (place := self.cmake.torch):
+        if self.build_file and (place := self.cmake.first(CMAKE_TORCH)):
             return place, "links to torch"
         for file, requires in ((PYPROJECT, self.pyproject.requires), (SETUP, self.setup_requires)):
             if has_torch(requires):
@@ -412,23 +371,23 @@ class Facts:
     @functools.cached_property
     def cuda(self) -> tuple[SourcePlace, str] | None:
         """First line that compiles for GPUs, and the way it does; None if the source has no GPU code."""
-        for extension in self.extensions:
+        for extension in self.setup.extensions:
             if "CUDAExtension" in extension.kinds:
                 return self.at_setup(extension.line), "declares a CUDAExtension"
         if self.nvcc_line:
             return self.at_setup(self.nvcc_line), "compiles GPU code"
-        if self.build_file and (place := self.cmake.cuda):
+        if self.build_file and (place := self.cmake.first(CMAKE_CUDA)):
             return place, "asks for CUDA"
-        if self.extensions and (found := next(self.setup.texts_with("cuda", "CUDA", "nvcc"), None)):
+        if self.setup.extensions and (found := next(self.setup.texts_with("cuda", "CUDA", "nvcc"), None)):
             return self.at_setup(found[1]), "speaks of CUDA"
-        return next(((SourcePlace(file=name, line=1), "is GPU code") for name in self.native.cuda_files), None)
+        return next(((SourcePlace(file=name, line=1), "is GPU code") for name in self.tree.own(*CUDA)), None)
 
     @property
     def missing(self) -> tuple[SourcePlace, str] | None:
         """Line in setup.py and path of a CUDA file that the source lacks; None if no file is missing."""
         if ".gitmodules" in self.tree.files:  # a submodule may have the file
             return None
-        for extension in self.extensions:
+        for extension in self.setup.extensions:
             for source in (each for each in extension.sources if each.endswith(CUDA)):
                 path = self.folder + str(PurePosixPath(source))
                 if not any(fnmatch.filter(self.tree.files, path)) and not self.tree.own(".cu"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -79,10 +80,8 @@ def find_licence(said: Iterable[tuple[SourcePlace, str]]) -> FoundLicence | None
 def _named_licence(text: str) -> str | None:
     short = " ".join(text.split())
     if len(short) <= _LONGEST_NAME:
-        try:
+        with suppress(InvalidLicenseExpression):
             return canonicalize_license_expression(_SHORT.get(short.upper(), short))
-        except InvalidLicenseExpression:
-            pass
     lower = short.lower()
     return next((name for name, phrases in _PHRASES if all(phrase in lower for phrase in phrases)), None)
 

@@ -31,7 +31,6 @@ class Script:
     """Syntax tree of a script; names resolve to the expressions assigned to them."""
 
     def __init__(self, content: bytes, origin: str) -> None:
-        """Parse a script."""
         try:
             tree = ast.parse(content)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -70,6 +69,7 @@ class Script:
         return []
 
     def _scope_of(self, node: ast.AST) -> Scope:
+        """Return the function around a node; None at module level."""
         while (node := self.above.get(node)) is not None and not isinstance(node, ast.FunctionDef):  # type: ignore[assignment]
             pass
         return node
@@ -163,6 +163,7 @@ def last_name(function: ast.expr) -> str:
 
 
 def _assignments(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the names that a statement assigns or appends to, with the values."""
     match node:
         case ast.Assign(targets=targets, value=value):
             yield from ((target.id, value) for target in targets if isinstance(target, ast.Name))
@@ -186,11 +187,9 @@ def _join(parts: Sequence[Texts]) -> Texts:
 def _path(parts: Sequence[Texts]) -> Texts:
     """Return every path of the parts; computed parts at the beginning most likely name the script's own folder."""
     known = list(itertools.dropwhile(lambda texts: not texts, parts))
-    return (
-        tuple("/".join(pieces).lstrip("/") for pieces in itertools.islice(itertools.product(*known), _MANY))
-        if known
-        else ()
-    )
+    if not known:
+        return ()
+    return tuple("/".join(pieces).lstrip("/") for pieces in itertools.islice(itertools.product(*known), _MANY))
 
 
 SETUP: Final = "setup.py"
@@ -338,7 +337,6 @@ class SetupScript(Script):
                         yield text, node.lineno
 
     def _kinds(self, function: ast.expr) -> Iterator[str]:
-        """Yield the classes of extensions that a function may be."""
         name = last_name(function)
         if name.endswith("Extension") and name != "BuildExtension":
             yield name
@@ -361,6 +359,7 @@ class SetupScript(Script):
                     yield node, key, None
 
     def _compared_text(self, node: ast.AST) -> str | None:
+        """Return the text that a read value is compared with; None if there is none."""
         for _ in range(4):  # int(...), .upper(), ...
             node = self.above.get(node, node)
             if isinstance(node, ast.Compare):

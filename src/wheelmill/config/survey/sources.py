@@ -35,7 +35,6 @@ class SourceOrigin:
     source: dict[str, object] = field(default_factory=dict)
     """The key ``source``; empty for a source distribution."""
     notes: tuple[str, ...] = ()
-    """Remarks for the user."""
 
 
 def fetch_origin(text: str, version: str | None, subdirectory: str | None, destination: Path) -> SourceOrigin:

@@ -47,10 +47,10 @@ class SourceTree:
     def __init__(self, folder: Path, files: Iterable[Path] | None = None) -> None:
         """List a folder, or only `files` in it."""
         self.folder = folder
-        if files is None:
-            files = (Path(place, name) for place, _, names in os.walk(folder) for name in names)
         names = []
-        for count, path in enumerate(path for path in files if path.is_file() and not path.is_symlink()):
+        below = (Path(place, name) for place, _, own in os.walk(folder) for name in own)
+        plain_files = (path for path in (below if files is None else files) if path.is_file() and not path.is_symlink())
+        for count, path in enumerate(plain_files):
             if count == MAX_FILES:
                 raise UsageError("too-many-files", f"the source has more than {MAX_FILES} files")
             names.append(path.relative_to(folder).as_posix())

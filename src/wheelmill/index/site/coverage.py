@@ -170,9 +170,7 @@ def _grid(platform: str, outcomes: Mapping[Axes, Mapping[PythonVersion | None, C
     pythons = tuple(sorted(python for python in found if python))
     rows = tuple(
         Row(axes=axes, outcomes=tuple(wanted[axes].get(python, _NOT_PLANNED) for python in pythons or (None,)))
-        for axes in sorted(
-            wanted, key=lambda axes: (age_of(axes.torch), axes.cuda is not None, axes.cuda, axes.words), reverse=True
-        )
+        for axes in sorted(wanted, key=_by_age, reverse=True)
     )
     every = Counter((each.state, each.reason) for row in outcomes.values() for each in row.values())
     shown = Counter((each.state, each.reason) for row in rows for each in row.outcomes)
@@ -193,6 +191,10 @@ def _grid(platform: str, outcomes: Mapping[Axes, Mapping[PythonVersion | None, C
 def _reasons(wanted: State, outcomes: Mapping[tuple[State, str], int]) -> Reasons:
     of_state = [(reason, count) for (state, reason), count in outcomes.items() if state is wanted]
     return tuple(sorted(of_state, key=lambda item: (-item[1], item[0])))
+
+
+def _by_age(axes: Axes) -> tuple[object, ...]:
+    return (age_of(axes.torch), axes.cuda is not None, axes.cuda, axes.words)
 
 
 COLUMNS: Final = 6
@@ -300,18 +302,15 @@ def failures_of(plan: Plan) -> Mapping[ProjectName, FailureTable]:
         if failure := skip.failure:
             of_project = alike[skip.cell.project]
             of_project.setdefault((skip.cell.version, failure.reason), []).append((failure, skip.cell))
-    return {
-        project: _failures([_builds(each) for each in of_project.values()]) for project, of_project in alike.items()
-    }
+    tables = {}
+    for project, of_project in alike.items():
+        builds = sorted(map(_builds, of_project.values()), key=lambda build: (-build.count, build.newest.reason))
+        builds.sort(key=lambda build: Version(build.version), reverse=True)
+        tables[project] = FailureTable(builds=tuple(builds[:_SHOWN]), left_out=len(builds[_SHOWN:]))
+    return tables
 
 
 def _builds(failed: Sequence[tuple[KnownFailure, Cell]]) -> FailedBuilds:
     newest, cell = max(failed, key=lambda each: (each[0].failed_at, each[1].id))
     cells = sorted((cell for _, cell in failed), key=lambda cell: cell.id)
     return FailedBuilds(version=cell.version, newest=newest, cells=tuple(cells[:_CELLS]), count=len(failed))
-
-
-def _failures(builds: Sequence[FailedBuilds]) -> FailureTable:
-    ordered = sorted(builds, key=lambda each: (-each.count, each.newest.reason))
-    ordered.sort(key=lambda each: Version(each.version), reverse=True)
-    return FailureTable(builds=tuple(ordered[:_SHOWN]), left_out=len(ordered[_SHOWN:]))

@@ -104,10 +104,11 @@ def finder_data(
     Torches in `trees` are for wheels that serve a range. `catalogue` names the drivers, the requirements of packages,
     and Pythons that no wheel names.
     """
-    shown: dict[ProjectName, list[WheelGroup]] = {}
-    for project, of_project in groups.items():
-        if for_cuda := [group for group in of_project if not group.kind.built_for.other_accelerator]:
-            shown[project] = for_cuda
+    for_cuda = {
+        project: [group for group in own if not group.kind.built_for.other_accelerator]
+        for project, own in groups.items()
+    }
+    shown = {project: own for project, own in for_cuda.items() if own}
     every_group = [group for of_project in shown.values() for group in of_project]
     pythons = sorted(_pythons(every_group, catalogue))
     cudas = _cudas([group.kind.built_for for group in every_group])
@@ -205,7 +206,6 @@ def _cudas(named: Iterable[BuiltFor]) -> list[CudaVersion]:
 
 
 def _cuda_column(named: BuiltFor, cudas: Mapping[CudaVersion, int]) -> int | list[int]:
-    """Return the CUDA of a row: a list if the label names the major release only."""
     if named.cuda_major is None:
         return -1
     return cudas[named.cuda] if named.cuda else [cudas[cuda] for cuda in _cudas_for(named, cudas)]
@@ -220,7 +220,6 @@ def _torches_for(group: WheelGroup, trees: Trees) -> Sequence[TorchVersion]:
 
 
 def _torch_column(numbers: list[int], needed: TorchNeed | None) -> int | list[int]:
-    """Return the torch of a row: a list if the wheel serves several."""
     if not numbers:
         return -1
     return numbers if isinstance(needed, StableTorch) else numbers[0]

@@ -201,22 +201,15 @@ def histories_of(
 
     `groups` excludes yanked wheels. `downloads` are totals until some days, the first day first.
     """
-    published = {project: _published(of_project) for project, of_project in groups.items()}
-    return {
-        project: History(
-            wheels=wheels,
-            downloads=tuple((day, counts[project]) for day, counts in downloads.items() if project in counts),
-        )
-        for project, wheels in published.items()
-        if wheels
-    }
-
-
-def _published(groups: Iterable[WheelGroup]) -> Points:
-    times = (wheel.file.uploaded_at for group in groups for wheel in group.wheels)
-    days = Counter(time.date() for time in times if time)
-    ascending = sorted(days)
-    return tuple(zip(ascending, accumulate(days[day] for day in ascending), strict=True))
+    histories = {}
+    for project, of_project in groups.items():
+        times = (wheel.file.uploaded_at for group in of_project for wheel in group.wheels)
+        published = Counter(time.date() for time in times if time)
+        if days := sorted(published):
+            wheels = tuple(zip(days, accumulate(published[day] for day in days), strict=True))
+            counted = tuple((day, counts[project]) for day, counts in downloads.items() if project in counts)
+            histories[project] = History(wheels=wheels, downloads=counted)
+    return histories
 
 
 def _steps(points: Points, last: date) -> Points:

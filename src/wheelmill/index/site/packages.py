@@ -9,6 +9,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, cached_property
@@ -44,17 +45,15 @@ def dependencies_of(requires_dist: tuple[str, ...], here: Container[ProjectName]
 @cache  # an index has thousands of wheels that require the same
 def _requirements_of(requires_dist: tuple[str, ...]) -> tuple[tuple[ProjectName, str], ...]:
     """Return the requirements in METADATA, each with its project, except torch and those for an extra."""
-    found = []
+    requirements = []
     for text in requires_dist:
-        try:
+        with suppress(ValueError):  # wheels built elsewhere may have what is none
             required = read_requirement(text)
-        except ValueError:  # wheels built elsewhere may have such
-            continue
-        name = canonicalize_name(required.name)
-        if name != TORCH and "extra" not in str(required.marker or ""):
-            # Hatch, IPython and uv put values in place of braces, which URLs do not have (RFC 3986).
-            found.append((name, str(required).replace("{", "%7B").replace("}", "%7D")))
-    return tuple(found)
+            name = canonicalize_name(required.name)
+            if name != TORCH and "extra" not in str(required.marker or ""):
+                # Hatch, IPython and uv put values in place of braces, which URLs do not have (RFC 3986).
+                requirements.append((name, str(required).replace("{", "%7B").replace("}", "%7D")))
+    return tuple(requirements)
 
 
 def names_elsewhere(packages: Mapping[ProjectName, Package]) -> Mapping[ProjectName, NameElsewhere]:

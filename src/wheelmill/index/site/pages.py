@@ -188,18 +188,17 @@ class Shown:
 def pages_of_package(package: PackagePage, templates: Environment, wheel_pages: WheelPages) -> Iterator[Page]:
     """Render the pages of a package, its versions and their wheels, one at a time."""
     grids = {version.number: grids_of(version.groups, version.planned) for version in package.versions}
-    folder = package_folder(package.name)
-    template = templates.get_template("site/package.html")
-    shown = _newest_of(package.versions, grids)
-    for path, versions, ways in _numbered(folder, parts_of(package.versions, MAX_VERSIONS)):
-        text = template.render(ways, package=package, contents=versions, shown=shown)
+    newest = _newest_of(package.versions, grids)
+    of_package, of_version = (templates.get_template(f"site/{name}.html") for name in ("package", "version"))
+    for path, versions, ways in _numbered(package_folder(package.name), parts_of(package.versions, MAX_VERSIONS)):
+        shown = newest if ways["number"] == 1 else {}
+        text = of_package.render(ways, package=package, contents=versions, shown=shown)
         yield path, [rows_for_page(path, text.encode())]
-        shown = {}  # on the first page only
-    template = templates.get_template("site/version.html")
     for version in package.versions:
-        for path, tables, ways in _numbered(f"{folder}{version.number}/", list(cut(grids[version.number]))):
-            up = "../" * (path.count("/") - 2)
-            text = template.render(ways, folder=up, package=package, version=version, tables=tables)
+        pages = list(cut(grids[version.number]))
+        for path, tables, ways in _numbered(f"{package_folder(package.name)}{version.number}/", pages):
+            folder = "../" * (path.count("/") - 2)
+            text = of_version.render(ways, folder=folder, package=package, version=version, tables=tables)
             yield path, [rows_for_page(path, text.encode())]
         yield from wheel_pages.of_version(package, version.number, version.files)
 
@@ -219,11 +218,7 @@ def _newest_of(versions: Sequence[PackageVersion], grids: dict[str, tuple[Grid, 
 
 
 def pages_of_documents(folder: Path) -> Iterator[Page]:
-    """Pass the files of ``sphinx-build docs FOLDER`` on, one at a time, except Sphinx's own notes, which are hidden.
-
-    Raises:
-        SiteError: the folder lacks files that Sphinx writes.
-    """
+    """Pass the files of ``sphinx-build docs FOLDER`` on, one at a time, except Sphinx's own notes, which are hidden."""
     if missing := [name for name in ("index.html", INVENTORY) if not (folder / name).is_file()]:
         raise SiteError(
             "documents-incomplete",

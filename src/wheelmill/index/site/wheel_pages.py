@@ -38,7 +38,7 @@ from wheelmill.index.site.wheels import (
 )
 from wheelmill.index.tree import Catalogue, IndexFile, SiteAddress
 from wheelmill.names import Architecture, ProjectName, ReleaseTag
-from wheelmill.release.manifest import MANIFEST, SBOM_SUFFIX, External, ListedCertificate, ListedProvenance
+from wheelmill.release.manifest import MANIFEST, SBOM_SUFFIX, External, ListedProvenance
 from wheelmill.smoke.verdict import THIS_MACHINE, ListedEvidence, ListedRoom
 from wheelmill.system.progress import duration, number_of, size
 from wheelmill.wheel.findings import ListedFinding
@@ -76,11 +76,6 @@ def requirement_facts(requires_python: str | None, requires_dist: tuple[str, ...
 
 
 @lru_cache(maxsize=1024)
-def evidence_rows(evidence: ListedEvidence | None) -> str:
-    """Render the facts from a wheel's bytes as rows."""
-    return rows_of(evidence_facts(evidence))
-
-
 def evidence_facts(evidence: ListedEvidence | None) -> tuple[tuple[str, str], ...]:
     """Return the facts from a wheel's bytes."""
     if evidence is None:
@@ -168,19 +163,16 @@ def wheel_rows(file: IndexFile) -> str:
     """Render a wheel's own facts, without a template, since every wheel has them."""
     url = escape(href(file.url))
     bill = f'<br><a href="{url}{SBOM_SUFFIX}">Bill of materials</a> (SBOM, CycloneDX)' if file.release else ""
-    tried = _certificate_rows(file.certificate) if file.certificate else ""
+    rows = ""
+    if certificate := file.certificate:
+        made = certificate.provenance
+        seconds = f"\n<tr><th>Compiled in<td>{duration(made.seconds)}" if made else ""
+        sizes = _size_row(certificate.sizes) if certificate.sizes else ""
+        rows = f"{seconds}{sizes}{_tried_rows(certificate.clean_rooms)}{_finding_rows(certificate.findings)}"
     return (
         f'<tr><th>File<td><a href="{url}" data-file>{escape(file.filename)}</a>, {size(file.size)}{bill}\n'
-        f"<tr><th>sha256<td>{_hash(file.sha256)}{tried}"
+        f"<tr><th>sha256<td>{_hash(file.sha256)}{rows}"
     )
-
-
-def _certificate_rows(certificate: ListedCertificate) -> str:
-    """Render a certificate's facts about one wheel alone, each row in a line of its own."""
-    made = certificate.provenance
-    seconds = f"\n<tr><th>Compiled in<td>{duration(made.seconds)}" if made else ""
-    sizes = _size_row(certificate.sizes) if certificate.sizes else ""
-    return f"{seconds}{sizes}{_tried_rows(certificate.clean_rooms)}{_finding_rows(certificate.findings)}"
 
 
 @lru_cache(maxsize=4096)
@@ -213,13 +205,9 @@ def _room(room: ListedRoom) -> str:
     return escape(f"{done}{kernels}{left_out}")
 
 
-def release_rows(file: IndexFile) -> str:
-    """Render the publication of a wheel and the attestation of its builder."""
-    return _release_rows(file.folder, file.uploaded_at, file.release, file.attestation)
-
-
 @lru_cache(maxsize=4096)
-def _release_rows(folder: str, published: datetime | None, tag: ReleaseTag | None, attestation: str | None) -> str:
+def release_rows(folder: str, published: datetime | None, tag: ReleaseTag | None, attestation: str | None) -> str:
+    """Render the publication of a wheel and the attestation of its builder."""
     day = in_utc(published)[:_DATE] if published else ""
     facts = []
     if tag:
@@ -283,7 +271,6 @@ class WheelPages:
         catalogue: Catalogue,
         address: SiteAddress,
     ) -> None:
-        """Render the parts common to all pages."""
         template = templates.get_template("site/wheels.html")
         marks = {name: f"{_MARK}{name}{_MARK}" for name in _PARTS}
         self._shell = template.render(root="../../../../", **marks).split(_MARK)
@@ -362,16 +349,18 @@ def _ways(number: int, *, more: bool) -> str:
 
 _Rows = Callable[[IndexFile], str]
 _BLOCKS: Final[Sequence[tuple[Callable[[IndexFile], object], _Rows]]] = (
-    (evidence_of, lambda file: evidence_rows(evidence_of(file))),
+    (evidence_of, lambda file: rows_of(evidence_facts(evidence_of(file)))),
     (lambda file: build_key(provenance_of(file)), lambda file: rows_of(build_facts(provenance_of(file)))),
     (attrgetter("external"), lambda file: rows_of(external_facts(file.external))),
-    (attrgetter("release", "uploaded_at", "attestation"), release_rows),
+    (
+        attrgetter("release", "uploaded_at", "attestation"),
+        lambda file: release_rows(file.folder, file.uploaded_at, file.release, file.attestation),
+    ),
 )
 """Facts that wheels of one platform usually share: how they are compared, and their rows."""
 
 
 def _platform_section(platform: str, wheels: _Wheels) -> str:
-    """Render the wheels of one platform: each, then their common facts."""
     _, first = wheels[0]
     shared: list[str] = []
     own: list[_Rows] = []

@@ -245,7 +245,10 @@ def wheel_groups(files: Iterable[IndexFile]) -> tuple[WheelGroup, ...]:
     of_traits: dict[tuple[object, ...], list[SiteWheel]] = defaultdict(list)
     for file in newest.values():
         if pythons := pythons_of(file.name.tags):
-            of_traits[_traits_of(file)].append(SiteWheel(file, pythons))
+            # Traits decide the kind and compare faster; the version is as written: 1.0 and 1.0.0 have own pages.
+            version, platform = written_parts(file.filename)[1], platform_of(file.name.tags)
+            traits = (version, platform, file.requires_dist, evidence_of(file))
+            of_traits[traits].append(SiteWheel(file, pythons))
     alike: dict[Kind, list[SiteWheel]] = defaultdict(list)
     for wheels in of_traits.values():
         alike[Kind.of(wheels[0].file)] += wheels
@@ -253,14 +256,6 @@ def wheel_groups(files: Iterable[IndexFile]) -> tuple[WheelGroup, ...]:
         wheels.sort(key=lambda wheel: (*order_of(wheel.pythons), wheel.file.filename))
     groups = [WheelGroup(kind=kind, wheels=tuple(wheels)) for kind, wheels in alike.items()]
     return tuple(sorted(groups, key=_by_age, reverse=True))
-
-
-def _traits_of(file: IndexFile) -> tuple[object, ...]:
-    """Return the traits that decide the kind of a wheel; they compare faster than kinds.
-
-    The version is as written: 1.0 and 1.0.0 are equal, and have pages of their own.
-    """
-    return (written_parts(file.filename)[1], platform_of(file.name.tags), file.requires_dist, evidence_of(file))
 
 
 def _by_age(group: WheelGroup) -> tuple[object, ...]:
