@@ -240,6 +240,7 @@ class _FirstError:
     _traceback: list[str] | None = None
 
     def take(self, text: str) -> None:
+        """Process the next line."""
         text = text[:_READ]
         bare = text.strip()
         self._unit_failed = self._unit_failed or bare.startswith("FAILED: ")

@@ -20,7 +20,7 @@ from wheelmill.system.records import read_record
 from wheelmill.wheel.label import torch_in_json
 
 if TYPE_CHECKING:
-    from wheelmill.pipeline.outputs import CellOf, MatrixGroup, PlanMatrix
+    from wheelmill.pipeline.outputs import CellOf, MatrixGroup, PlanMatrix, ShardLoad
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,13 +133,14 @@ def matrix_content(
     return {
         "schema": "wheelmill.plan-matrix/1",
         "shards": [{"include": [contents[group.id] for group in shard]} for shard in shards],
-        "loads": [
-            {"wheels": int(load.wheels), "size": int(load.size), "machine_hours": round(load.machine_hours, 1)}
-            for load in map(load_of_all, shards)
-        ],
+        "loads": [_load_content(load_of_all(shard)) for shard in shards],
         "waiting": [group.id for group in groups if group.id not in taken],
         "force": force,
     }
+
+
+def _load_content(load: Load) -> ShardLoad:
+    return {"wheels": int(load.wheels), "size": int(load.size), "machine_hours": round(load.machine_hours, 1)}
 
 
 def group_content(group: Group, run: str = "", ledger: str | None = None) -> MatrixGroup:

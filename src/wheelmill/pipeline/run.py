@@ -38,7 +38,7 @@ from wheelmill.index.serve import serve_folder
 from wheelmill.index.write import write_site
 from wheelmill.names import TORCH, ReleaseTag, Sha256
 from wheelmill.pipeline.site import Stores, build_index, catalogue_of
-from wheelmill.plan.targets import BuildTarget, Cell, KnownFailure, Plan
+from wheelmill.plan.targets import BuildTarget, Cell, KnownFailure, Plan, Skip
 from wheelmill.release.ledger.records import LedgerState
 from wheelmill.release.ledger.releases import published
 from wheelmill.release.publish import assign_build_number, publish
@@ -228,11 +228,7 @@ def run(
         published=hashes,
         available=released_wheels(state, factory.store),
         kept={} if force else kept_wheels(hashes, (factory.output / "wheels", factory.output / "built")),
-        failures=[
-            RunFailure(id=skip.cell.id, error=BuildError("not-buildable", f"{skip.cell.id} {skip.reason}"))
-            for skip in plan.skips
-            if skip.failure
-        ],
+        failures=[_failed_before(skip) for skip in plan.skips if skip.failure],
     )
     left = list(plan.targets)
     try:
@@ -257,8 +253,14 @@ def run(
     )
 
 
+def _failed_before(skip: Skip) -> RunFailure:
+    return RunFailure(id=skip.cell.id, error=BuildError("not-buildable", f"{skip.cell.id} {skip.reason}"))
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Run:
+    """State of a run: the results of its targets so far."""
+
     factory: Factory
     state: LedgerState
     published: Mapping[str, Sha256]
@@ -272,6 +274,7 @@ class _Run:
     failures: list[RunFailure] = field(default_factory=list)
 
     def take(self, target: BuildTarget) -> None:
+        """Build and test a target's wheel, and record a failure."""
         try:
             check_required(target, self.available)
             if tested := self._passed_before(target) or self._build_anew(target):
@@ -345,6 +348,7 @@ class _Run:
         return move_wheel(certify(verdict), factory.output / "wheels")
 
     def publish(self) -> tuple[ReleaseTag, ...]:
+        """Release the wheels that passed, and make the site of all releases."""
         factory = self.factory
         publication = publish(factory.store, self.tested, now=factory.store.clock.utc(), progress=factory.progress)
         for manifest in publication.releases:

@@ -217,10 +217,14 @@ def init(
     config = load_config(own, check_ranges=True)
     write_lock(lock_packages(config, ()).whole(), lock)
     say(f"{lock}: written")
-    commands = "wheelmill config check", "wheelmill plan", f"wheelmill build {survey.name} --here"
+    _say_next_steps(survey.name, (*contents, lock))
+
+
+def _say_next_steps(name: str, files: Iterable[Path]) -> None:
+    commands = "wheelmill config check", "wheelmill plan", f"wheelmill build {name} --here"
     width = max(map(len, commands))
     aligned = (command.ljust(width) for command in commands)
-    say(_NEXT.format(*aligned, own=OWN, files=" ".join(map(str, (*contents, lock)))))
+    say(_NEXT.format(*aligned, own=OWN, files=" ".join(map(str, files))))
 
 
 def _refuse_others(contents: Mapping[Path, bytes | None], directory: Path) -> None:

@@ -100,6 +100,7 @@ class _Connection:
     def request(
         self, verb: str, path: str, body: str | BinaryIO | None, headers: Mapping[str, str], _stream: object
     ) -> None:
+        """Send a request."""
         content = body.encode() if isinstance(body, str) else body or b""
         size = int(headers.get("Content-Length", 0))
         answer = self._web.send(verb, f"{self._server}{path}", headers, body=content, size=size, refusals=True)
