@@ -14,7 +14,7 @@ pytestmark = [
 ]
 
 SAMPLE = (
-    *("tests/unit/system/test_sandbox.py", "tests/unit/build/test_finish.py", "tests/unit/client/target"),
+    *("tests/unit/system/test_sandbox.py", "tests/unit/build/test_finish.py", "tests/unit/client/environment"),
     *("tests/integration/test_own_environment.py", "tests/integration/test_doctor_command.py"),
 )
 """Tests that were red on such a machine once, by its sandbox, its user or the folder of its Pythons."""

@@ -19,7 +19,7 @@ AS_A_WHOLE: Mapping[str, set[str]] = {
     "wheelmill/cli/factory/hosting.py": set(),  # `Repository.parse` asks for those that it wants
     "wheelmill/cli/factory/index.py": set(),
     "wheelmill/cli/factory/inputs.py": set(),
-    "wheelmill/client/target/detect.py": set(),  # for uv
+    "wheelmill/client/environment/detect.py": set(),  # for uv
     "wheelmill/installers/package_index.py": {"PIP_*", "UV_*"},
     "wheelmill/installers/uv.py": {"PIP_*", "UV_*"},
     "wheelmill/system/process.py": set(),  # what foreign code sees

@@ -25,7 +25,7 @@ LAYERS = [
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
-CLIENT_LAYERS = ["records", "target", "sources", "choose", "variants", "install", "lock", "project", "doctor"]
+CLIENT_LAYERS = ["records", "environment", "sources", "choose", "variants", "install", "lock", "project", "doctor"]
 """What lies beside the packages belongs to records."""
 
 STAGES = {

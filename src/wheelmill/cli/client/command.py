@@ -67,7 +67,7 @@ def _settings(path: Path) -> dict[str, Any]:
 
     from wheelmill.cli.client.resolve import SearchOptions
     from wheelmill.cli.shared.options import TargetOptions
-    from wheelmill.client.target.interpreter import find_distrust
+    from wheelmill.client.environment.interpreter import find_distrust
 
     if reason := find_distrust(path):
         say(f"note: the settings in tool.wheelmill are ignored, as others may change them: {reason}")

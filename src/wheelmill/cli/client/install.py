@@ -28,8 +28,8 @@ from wheelmill.cli.client.resolve import SearchOptions, package_argument
 from wheelmill.cli.shared.commands import say
 from wheelmill.cli.shared.options import SignerOption, TargetOptions, project_here, requirements_of, with_groups
 from wheelmill.client.choose.resolve import read_facts
+from wheelmill.client.environment.detect import active_environment, is_ours
 from wheelmill.client.install.installer import Installation
-from wheelmill.client.target.detect import active_environment, is_ours
 from wheelmill.errors import FindingsError, UsageError
 from wheelmill.system.progress import number_of
 from wheelmill.wheel.name import WheelName

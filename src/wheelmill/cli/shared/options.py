@@ -18,8 +18,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from wheelmill.cli.shared.commands import say
-from wheelmill.client.records import TargetEnvironment
-from wheelmill.client.target.detect import (
+from wheelmill.client.environment.detect import (
     ENVIRONMENTS,
     NamedTorch,
     Overrides,
@@ -28,7 +27,8 @@ from wheelmill.client.target.detect import (
     python_in,
     python_of,
 )
-from wheelmill.client.target.interpreter import check_interpreter, check_trusted
+from wheelmill.client.environment.interpreter import check_interpreter, check_trusted
+from wheelmill.client.records import TargetEnvironment
 from wheelmill.config.fields import is_commit
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.names import (

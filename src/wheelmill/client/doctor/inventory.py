@@ -19,9 +19,9 @@ from typing import Final
 from packaging.tags import Tag
 
 from wheelmill.client.choose.wheel_inspection import describe_code
+from wheelmill.client.environment.interpreter import ask
 from wheelmill.client.install.distributions import Distribution, read_distributions
 from wheelmill.client.records import TargetEnvironment, WheelInspection
-from wheelmill.client.target.interpreter import ask
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import ProcessError, UnreadableError, UsageError
 from wheelmill.names import TORCH, ProjectName

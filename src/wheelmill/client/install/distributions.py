@@ -13,8 +13,8 @@ from zlib import crc32
 
 from packaging.version import InvalidVersion, Version
 
-from wheelmill.client.target.detect import python_of
-from wheelmill.client.target.interpreter import ask
+from wheelmill.client.environment.detect import python_of
+from wheelmill.client.environment.interpreter import ask
 from wheelmill.errors import ProcessError, UnreadableError, UsageError
 from wheelmill.names import ProjectName, TorchNeed, project_name
 from wheelmill.system.files import read_start

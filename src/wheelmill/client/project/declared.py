@@ -18,11 +18,11 @@ from typing import Any, Final
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from wheelmill.client.environment.interpreter import find_distrust
 from wheelmill.client.project.pyproject import OURS
 from wheelmill.client.project.toml_tables import TomlTables, entries_of, listed
 from wheelmill.client.records import Resolution, Source
 from wheelmill.client.sources.sources import sources_at
-from wheelmill.client.target.interpreter import find_distrust
 from wheelmill.names import TORCH, ProjectName
 from wheelmill.web.credentials import keep_credential, with_index_variables
 from wheelmill.wheel.name import wheel_behind

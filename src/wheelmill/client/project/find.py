@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from wheelmill.client.target.detect import ENVIRONMENTS, active_environment
+from wheelmill.client.environment.detect import ENVIRONMENTS, active_environment
 from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName
 from wheelmill.system.progress import Progress

@@ -17,13 +17,13 @@ from typing import Self
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
+from wheelmill.client.environment.detect import find_interpreter
 from wheelmill.client.install.installer import installer_for, interpreter_of
 from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.lock.pins import pins_of, replace_dependencies
 from wheelmill.client.project.change import Edit, check_depends, check_torch, links_after
 from wheelmill.client.project.declared import SETTINGS, asked_with_pins, declare, given_sources
 from wheelmill.client.records import Links, Resolution, Source
-from wheelmill.client.target.detect import find_interpreter
 from wheelmill.errors import UsageError
 from wheelmill.installers.requirements_line import requirements_line
 from wheelmill.names import TORCH, ProjectName, read_requirement

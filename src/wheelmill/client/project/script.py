@@ -15,12 +15,12 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 
+from wheelmill.client.environment.detect import declared_request, find_interpreter
 from wheelmill.client.project.declared import sources_in
 from wheelmill.client.project.pyproject import UvPyproject
 from wheelmill.client.project.toml_tables import TomlTables
 from wheelmill.client.project.tools import UvProject
 from wheelmill.client.records import Resolution, Source
-from wheelmill.client.target.detect import declared_request, find_interpreter
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.installers.uv import installer_environment, run_installer
 from wheelmill.system import process

@@ -20,14 +20,14 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from wheelmill.client.environment.detect import find_interpreter
+from wheelmill.client.environment.interpreter import check_trusted
 from wheelmill.client.install.installer import install_chosen, installer_for, interpreter_of
 from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.project.change import Edit, add_wheels, remove_packages
 from wheelmill.client.project.declared import asked_with_pins, read_declared
 from wheelmill.client.project.pyproject import EXTRAS, GROUPS, PROJECT_LIST, PyprojectEditor
 from wheelmill.client.records import Candidate, Links, Resolution, Source
-from wheelmill.client.target.detect import find_interpreter
-from wheelmill.client.target.interpreter import check_trusted
 from wheelmill.errors import IntegrityError, UsageError
 from wheelmill.installers.uv import run_installer
 from wheelmill.names import TORCH, ProjectName

@@ -31,6 +31,8 @@ from packaging.version import InvalidVersion, Version
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import Array, InlineTable, String
 
+from wheelmill.client.environment.detect import declared_request, find_interpreter, python_in
+from wheelmill.client.environment.interpreter import is_virtual
 from wheelmill.client.install.installer import installer_for
 from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.lock.pins import Index, Pin
@@ -47,8 +49,6 @@ from wheelmill.client.project.pyproject import (
 from wheelmill.client.project.toml_tables import TomlTables, listed, set_key
 from wheelmill.client.project.tool_project import LockedProject, ToolProject, read_locked_groups, read_tool_lock
 from wheelmill.client.records import Resolution
-from wheelmill.client.target.detect import declared_request, find_interpreter, python_in
-from wheelmill.client.target.interpreter import is_virtual
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.installers.uv import installer_environment, run_installer
 from wheelmill.names import TORCH, ProjectName, read_requirement

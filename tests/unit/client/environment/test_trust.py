@@ -11,9 +11,9 @@ import pytest
 
 from tests.machine_folders import BASE
 from tests.refusals import coded
+from wheelmill.client.environment.detect import declared_request, environment_of, find_interpreter
+from wheelmill.client.environment.interpreter import ask, check_interpreter, check_trusted, find_distrust
 from wheelmill.client.install.distributions import InstallPlace, distributions_of
-from wheelmill.client.target.detect import declared_request, environment_of, find_interpreter
-from wheelmill.client.target.interpreter import ask, check_interpreter, check_trusted, find_distrust
 from wheelmill.errors import UsageError
 from wheelmill.system import process
 

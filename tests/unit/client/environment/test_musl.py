@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from wheelmill.client.target.detect import musl_of
+from wheelmill.client.environment.detect import musl_of
 from wheelmill.wheel.platforms import Libc
 
 

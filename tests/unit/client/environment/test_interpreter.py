@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.refusals import coded
-from wheelmill.client.target.detect import environment_of, find_interpreter, python_in
+from wheelmill.client.environment.detect import environment_of, find_interpreter, python_in
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, TorchVersion
 

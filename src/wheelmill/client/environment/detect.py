@@ -20,8 +20,8 @@ import msgspec
 from msgspec import Struct
 from packaging.version import InvalidVersion, Version
 
+from wheelmill.client.environment.interpreter import ask, is_virtual
 from wheelmill.client.records import TargetEnvironment
-from wheelmill.client.target.interpreter import ask, is_virtual
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.names import Architecture, CudaVersion, Gpu, Platform, PythonVersion, TorchVersion
 from wheelmill.system import process

@@ -8,8 +8,8 @@ import pytest
 from tests.refusals import coded
 from tests.unit.client.conftest import TARGET, Resolve, chosen
 from wheelmill.cli.shared.options import TargetOptions
+from wheelmill.client.environment import detect
 from wheelmill.client.records import TargetEnvironment
-from wheelmill.client.target import detect
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, TorchVersion
 from wheelmill.system import hardware
