@@ -306,9 +306,9 @@ def check_tags(settings: Settings) -> Judgement:
     Unlike for a branch, no single call returns the rules: https://docs.github.com/en/rest/repos/rules
     """
     listed = [
-        each.value("id", int)
-        for each in settings.all("/rulesets")
-        if each.value("target", str) == "tag" and each.value("enforcement", str) == "active"
+        ruleset.value("id", int)
+        for ruleset in settings.all("/rulesets")
+        if ruleset.value("target", str) == "tag" and ruleset.value("enforcement", str) == "active"
     ]
     rulesets = [settings.one(f"/rulesets/{number}") for number in listed]
     rules = chain.from_iterable(each.parts("rules") for each in rulesets if _is_for_releases(each))

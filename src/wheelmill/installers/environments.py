@@ -261,7 +261,7 @@ def _cached_file(place: Path, sha256: Sha256, find: Callable[[Web], str]) -> Pat
         partial = own / path.name
         with open_index() as web, partial.open("wb") as file:
             web.download(find(web), file)
-        if (found := sha256_of(partial)) != sha256:
-            raise IntegrityError("hash-differs", f"{path.name} has sha256 {found}, not the promised {sha256}")
+        if (actual := sha256_of(partial)) != sha256:
+            raise IntegrityError("hash-differs", f"{path.name} has sha256 {actual}, not the promised {sha256}")
         partial.replace(path)
     return path

@@ -110,8 +110,8 @@ def _package_row(project: ProjectName, outcomes: Sequence[GroupOutcome]) -> str:
 
 def _group_table(outcomes: Sequence[GroupOutcome]) -> list[str]:
     rows = [
-        f"| `{each.group.group}` | {len(each.passed)} of {each.group.wheels} | {WORDS[each.state]} |"
-        for each in outcomes
+        f"| `{outcome.group.group}` | {len(outcome.passed)} of {outcome.group.wheels} | {WORDS[outcome.state]} |"
+        for outcome in outcomes
     ]
     return ["| group | wheels | |", "|---|---|---|", *_first(rows, MAX_ROWS, "| {} more | | |")] if rows else []
 

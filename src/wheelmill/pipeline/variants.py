@@ -74,8 +74,8 @@ def publish_variants(
     for own in plain:
         oldest[own.same_but_cuda] = min(own.cuda, oldest.get(own.same_but_cuda, own.cuda))
     wanted = [
-        replace(each, variants=_lacking(each, there, warn, is_null=oldest[each.same_but_cuda] == each.cuda))
-        for each in plain
+        replace(wheel, variants=_lacking(wheel, there, warn, is_null=oldest[wheel.same_but_cuda] == wheel.cuda))
+        for wheel in plain
     ]
     refused: list[RefusedWheel] = []
     deliveries = _make_variants((each for each in wanted if each.variants), store, progress, refused.append)

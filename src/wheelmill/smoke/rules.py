@@ -366,9 +366,9 @@ def torch_is_bounded(contents: Contents) -> Iterator[Finding]:
     if (torch := contents.torch) is None:
         return
     required = [
-        each.specifier
-        for each in contents.metadata.requires_dist or ()
-        if canonicalize_name(each.name) == TORCH and each.marker is None
+        requirement.specifier
+        for requirement in contents.metadata.requires_dist or ()
+        if canonicalize_name(requirement.name) == TORCH and requirement.marker is None
     ]
     if not any(bound == torch_bound(torch, bound) for bound in required):
         promise = f"the label {contents.name.label} promises" if isinstance(torch, TorchVersion) else "torch_abi says"

@@ -164,8 +164,8 @@ def _remove_abandoned(locks: Path, place: str) -> None:
 
 
 def _remove(label: str) -> None:
-    if found := docker("ps", "--all", "--quiet", "--filter", f"label={label}").split():
-        docker("rm", "--force", "--volumes", *found)
+    if containers := docker("ps", "--all", "--quiet", "--filter", f"label={label}").split():
+        docker("rm", "--force", "--volumes", *containers)
 
 
 _PULLS: Final = 3

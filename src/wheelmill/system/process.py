@@ -89,8 +89,8 @@ class Cause:
 def find_cause(printed: str, causes: Iterable[Cause], **facts: object) -> Cause | None:
     """First cause whose pattern is in a text, with its hint filled in; None if there is none."""
     for cause in causes:
-        if found := re.search(cause.pattern, printed[-MAX_SEARCHED:], re.IGNORECASE):
-            groups = {name: value or "" for name, value in found.groupdict().items()}
+        if match := re.search(cause.pattern, printed[-MAX_SEARCHED:], re.IGNORECASE):
+            groups = {name: value or "" for name, value in match.groupdict().items()}
             return replace(cause, hint=cause.hint.format(**facts, **groups))
     return None
 

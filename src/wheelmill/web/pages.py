@@ -232,7 +232,8 @@ def _quoted(text: str) -> str:
     """Percent-encode the characters that RFC 3986 has not in paths and queries, and ``%`` without two digits."""
     first, *escapes = quote(text, safe=_URL_CHARACTERS).split("%")
     return first + "".join(
-        f"%{each}" if set(each[:2]) <= {*string.hexdigits} and len(each) > 1 else f"%25{each}" for each in escapes
+        f"%{escape}" if set(escape[:2]) <= {*string.hexdigits} and len(escape) > 1 else f"%25{escape}"
+        for escape in escapes
     )
 
 

@@ -184,8 +184,8 @@ def _choose_list(names: Iterable[ProjectName], project: Project, target: ChangeO
 
 def _asked_again(project: Project, names: Sequence[str] | None, target: ChangeOptions) -> list[Requirement]:
     """Return the requirements with which wheels were added to a project or one list; all of them without names."""
-    found = in_list(project.asked, project) if target.part else project.asked
-    asked = {canonicalize_name(each.name): each for each in found}
+    requirements = in_list(project.asked, project) if target.part else project.asked
+    asked = {canonicalize_name(each.name): each for each in requirements}
     wanted = [canonicalize_name(name) for name in names or asked]
     if missing := [name for name in wanted if name not in asked]:
         raise UsageError(
@@ -215,9 +215,9 @@ def _targets_again(project: Project, asked: Iterable[Requirement], target: Chang
     around = own + [replace(each, python=other, python_release=None) for other in sorted(known) for each in own]
     pythons, platforms = list[PythonVersion](), list[Platform]()
     for marker in markers:
-        found = [each for each in around if each.meets(marker)]
-        pythons += [each.python for each in found[:1]]
-        platforms += [each.platform for each in (found if "platform_machine" in str(marker) else found[:1])]
+        matching = [each for each in around if each.meets(marker)]
+        pythons += [each.python for each in matching[:1]]
+        platforms += [each.platform for each in (matching if "platform_machine" in str(marker) else matching[:1])]
     return replace(target, python=_joined(pythons, here.python), platform=_joined(platforms, here.platform.plain))
 
 
@@ -245,11 +245,11 @@ def _declared_versions(project: Project, asked: Sequence[Requirement]) -> dict[s
     from wheelmill.client.project.change import range_of
 
     names = {TORCH, *(canonicalize_name(each.name) for each in asked)}
-    found: dict[str, list[str]] = {}
+    ranges: dict[str, list[str]] = {}
     for requirement in project.requirements:
         if (name := canonicalize_name(requirement.name)) in names:
-            found.setdefault(name, []).append(str(range_of(requirement)).removeprefix("=="))
-    return found
+            ranges.setdefault(name, []).append(str(range_of(requirement)).removeprefix("=="))
+    return ranges
 
 
 def _find_newest_torch(
@@ -276,17 +276,17 @@ def _find_newest_torch(
     known = targets_of(replace(first, torch=None, torch_range=None, cuda=declared, cpu_only=False), read_facts())
     for torch in sorted({each.torch for each in known if each.torch and each.torch > first.torch}, reverse=True):
         targets = [replace(each, torch=str(torch), cuda=cuda) for each in targets]
-        found = [resolve(asked, each.detect(), search.search()) for each in targets]
-        if missing := {name for each in found for name in each.unresolved}:
+        resolutions = [resolve(asked, each.detect(), search.search()) for each in targets]
+        if missing := {name for each in resolutions for name in each.unresolved}:
             notes.insert(0, f"torch {torch} is held back by {', '.join(sorted(missing))}")
         else:
             try:
-                project.add(asked, found)
+                project.add(asked, resolutions)
             except UsageError as error:  # the user's own requirement excludes it
                 notes.insert(0, f"torch {torch} is held back: {error}")
             else:
                 return replace(target, torch=str(torch), cuda=cuda), newer, notes
-        newer[:0] = found
+        newer[:0] = resolutions
     return target, newer, notes
 
 

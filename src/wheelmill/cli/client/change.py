@@ -65,10 +65,10 @@ class EnvironmentChange:
         is_plan = self.plan is not None
         for diff in _diffs_of(self.plan or {}).values():
             say(diff, essential=True)
-        for each in self.changes:
-            known = f" ({size(each.size)})" if each.size is not None else ""
+        for change in self.changes:
+            known = f" ({size(change.size)})" if change.size is not None else ""
             will = "would be " if is_plan else ""
-            say(f"  {each.sign} {will}{each.change}: {each.project} {each.versions}{known}", essential=is_plan)
+            say(f"  {change.sign} {will}{change.change}: {change.project} {change.versions}{known}", essential=is_plan)
         if is_plan:
             say("nothing was changed" if self.plan or self.changes else "there is nothing to change")
         elif any(change.after for change in self.changes):
@@ -191,10 +191,10 @@ class ProjectOptions(TargetOptions):
         from wheelmill.client.project.find import find_project
         from wheelmill.client.project.journal import roll_back_interrupted
 
-        found = find_project(self.project, self.python_path)
-        check_project(found)
-        is_restored = roll_back_interrupted(found.root, say)
-        return find_project(self.project, self.python_path) if is_restored else found
+        project = find_project(self.project, self.python_path)
+        check_project(project)
+        is_restored = roll_back_interrupted(project.root, say)
+        return find_project(self.project, self.python_path) if is_restored else project
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -325,8 +325,8 @@ def required_in(project: Project) -> set[ProjectName]:
 def requirements_beside(asked: Iterable[Requirement], project: Project) -> list[Requirement]:
     """List the requirements of a project and its chosen list, without torch and the wheels that were added to it."""
     names = {TORCH, *required_in(project), *(canonicalize_name(each.name) for each in (*asked, *project.asked))}
-    found = in_list(project.requirements, project, with_own=True)
-    return [each for each in found if canonicalize_name(each.name) not in names]
+    requirements = in_list(project.requirements, project, with_own=True)
+    return [each for each in requirements if canonicalize_name(each.name) not in names]
 
 
 def _with_plain_packages(resolution: Resolution, requirements: Iterable[Requirement], project: Project) -> Resolution:
@@ -340,12 +340,12 @@ def _with_plain_packages(resolution: Resolution, requirements: Iterable[Requirem
         name: replace(
             resolution.unresolved[name],
             reason="no source has a wheel of it, and it is pure Python: it needs none for a CUDA",
-            suggestion=_way_to_add(each, project),
+            suggestion=_way_to_add(requirement, project),
         )
-        for each in requirements
-        if (name := canonicalize_name(each.name)) in absent
+        for requirement in requirements
+        if (name := canonicalize_name(requirement.name)) in absent
         and not has_namesake(name)
-        and has_pure_wheel(each, resolution.environment)
+        and has_pure_wheel(requirement, resolution.environment)
     }
     return replace(resolution, unresolved={**resolution.unresolved, **plain})
 
@@ -391,17 +391,17 @@ def resolve_for_all(
     resolved: list[Resolution] = []
     depends = {canonicalize_name(each.name) for each in project.requirements} - required_in(project) if project else ()
     asks_torch = any(canonicalize_name(each.name) == TORCH and each.specifier for each in requirements)
-    for each in targets:
-        environment = each.detect()
+    for target in targets:
+        environment = target.detect()
         if project:
-            environment = with_declared_torch(environment, project, each.overrides(), asks_torch=asks_torch)
+            environment = with_declared_torch(environment, project, target.overrides(), asks_torch=asks_torch)
         if first := next((known.environment for known in resolved if known.choices), None):
             environment = replace(environment, torch=first.torch, cuda=first.cuda)
         resolution = resolve(requirements, environment, replace(search.search(project), confirm=True), depends)
         if project and resolution.unresolved and not search.offline:
             resolution = _with_plain_packages(resolution, requirements, project)
         resolved.append(resolution)
-    found: list[Resolution] = []
+    final: list[Resolution] = []
     for resolution in sorted(_leave_out(resolved), key=lambda each: not each.choices):
         if resolution.choices or resolution.unresolved:
             print_resolution(resolution)
@@ -409,8 +409,8 @@ def resolve_for_all(
             from wheelmill.cli.shared.local_builds import add_local_builds
 
             resolution = add_local_builds(resolution, requirements, build=build)  # noqa: PLW2901 - with what it built
-        found.append(resolution)
-    if any(resolution.unresolved for resolution in found):
-        raise no_wheel_error(found)
-    demand_attestations(found, require_attestation)
-    return tuple(found)
+        final.append(resolution)
+    if any(resolution.unresolved for resolution in final):
+        raise no_wheel_error(final)
+    demand_attestations(final, require_attestation)
+    return tuple(final)

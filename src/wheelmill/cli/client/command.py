@@ -72,7 +72,7 @@ def _settings(path: Path) -> dict[str, Any]:
     if reason := find_distrust(path):
         say(f"note: the settings in tool.wheelmill are ignored, as others may change them: {reason}")
         return {}
-    target, found = get_type_hints(TargetOptions), dict[str, Any]()
+    target, settings = get_type_hints(TargetOptions), dict[str, Any]()
     hints = {name.replace("_", "-"): hint for name, hint in (target | get_type_hints(SearchOptions)).items()}
     del hints["python-path"]
     for key in sorted(table.keys() - _RECORDS):
@@ -80,9 +80,9 @@ def _settings(path: Path) -> dict[str, Any]:
         if key not in hints:
             raise UsageError("setting-unknown", f"{place}: no such key", hint=f"name one of {', '.join(sorted(hints))}")
         try:
-            found[name] = msgspec.convert(table[key], (get_args(hints[key]) or (hints[key],))[0])
+            settings[name] = msgspec.convert(table[key], (get_args(hints[key]) or (hints[key],))[0])
             if name in target:
-                TargetOptions(**{name: found[name]}).overrides()
+                TargetOptions(**{name: settings[name]}).overrides()
         except (msgspec.ValidationError, UsageError) as error:
             raise UsageError("setting-invalid", f"{place}: {error}") from None
-    return found
+    return settings

@@ -47,46 +47,46 @@ def environment(
     """Show the detected target: Python, torch, CUDA, driver, GPUs."""
     if [as_json, shell, conda].count(True) > 1:
         raise UsageError("options-conflict", "--json, --shell and --conda are three forms; give one of them")
-    found = target.here().detect()
+    detected = target.here().detect()
     if shell or conda:
-        variables = build_variables(found) if shell else conda_variables(found)
+        variables = build_variables(detected) if shell else conda_variables(detected)
         for name, value in variables.items():
             print(f"export {name}={shlex.quote(value)}")
     elif as_json:
-        print_json(environment_content(found))
+        print_json(environment_content(detected))
     else:
-        _print_lines(found)
+        _print_lines(detected)
 
 
-def environment_content(found: TargetEnvironment) -> DetectedTarget:
+def environment_content(target: TargetEnvironment) -> DetectedTarget:
     """Return an environment as JSON; unknown facts are null."""
     return {
         "schema": "wheelmill.environment/1",
-        **found.in_json,
-        "python_release": found.python_release,
-        "free_threaded": found.python.free_threaded,
-        "interpreter": str(found.interpreter) if found.interpreter else None,
-        "libc": str(found.libc) if found.libc else None,
-        "torch_release": found.torch_release,
-        "cuda_major": found.cuda.major if found.cuda else found.cuda_major,
-        "cpu_only": found.cpu_only,
-        "cxx11_abi": found.cxx11_abi,
-        "driver": found.driver,
-        "driver_cuda": found.driver_cuda,
-        "gpus": [{"name": gpu.name, "capability": gpu.capability.capability} for gpu in found.gpus],
-        "tags": list(map(str, found.tag_places)),
-        "origins": dict(found.origins),
+        **target.in_json,
+        "python_release": target.python_release,
+        "free_threaded": target.python.free_threaded,
+        "interpreter": str(target.interpreter) if target.interpreter else None,
+        "libc": str(target.libc) if target.libc else None,
+        "torch_release": target.torch_release,
+        "cuda_major": target.cuda.major if target.cuda else target.cuda_major,
+        "cpu_only": target.cpu_only,
+        "cxx11_abi": target.cxx11_abi,
+        "driver": target.driver,
+        "driver_cuda": target.driver_cuda,
+        "gpus": [{"name": gpu.name, "capability": gpu.capability.capability} for gpu in target.gpus],
+        "tags": list(map(str, target.tag_places)),
+        "origins": dict(target.origins),
     }
 
 
-def _print_lines(found: TargetEnvironment) -> None:
-    content: dict[str, object] = {**environment_content(found)}
-    if found.cuda is None and (found.cpu_only or found.cuda_major):
-        content["cuda"] = "none" if found.cpu_only else f"any {found.cuda_major}"
-    content["gpus"] = ", ".join(f"{gpu.name or 'GPU'} ({gpu.capability.sm})" for gpu in found.gpus) or "none"
+def _print_lines(target: TargetEnvironment) -> None:
+    content: dict[str, object] = {**environment_content(target)}
+    if target.cuda is None and (target.cpu_only or target.cuda_major):
+        content["cuda"] = "none" if target.cpu_only else f"any {target.cuda_major}"
+    content["gpus"] = ", ".join(f"{gpu.name or 'GPU'} ({gpu.capability.sm})" for gpu in target.gpus) or "none"
     for name in _SHOWN:
         value = content[name] if content[name] is not None else "not known"
-        origin = f"  ({found.origins[name]})" if name in found.origins else ""
+        origin = f"  ({target.origins[name]})" if name in target.origins else ""
         print(f"{name:<12} {value}{origin}")
 
 
@@ -132,21 +132,21 @@ _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w":
 @app.command()
 def info(*, as_json: JsonOption = False) -> None:
     """Show where the cache is and how much it holds."""
-    found = measure_cache()
+    measured = measure_cache()
     if as_json:
         content: CacheInfo = {
             "schema": "wheelmill.cache-info/1",
-            "folder": str(found.folder),
-            **_files_content(found),
-            "oldest": found.oldest.isoformat() if found.oldest else None,
+            "folder": str(measured.folder),
+            **_files_content(measured),
+            "oldest": measured.oldest.isoformat() if measured.oldest else None,
         }
         print_json(content)
         return
-    print(f"{found.folder}: {number_of(found.files, 'file')}, {size(found.size)}")
-    if found.oldest:
-        print(f"the oldest was last used {found.oldest:%Y-%m-%d %H:%M} UTC")
-    if found.leftovers:
-        print(f"killed commands left {size(found.leftovers)}")
+    print(f"{measured.folder}: {number_of(measured.files, 'file')}, {size(measured.size)}")
+    if measured.oldest:
+        print(f"the oldest was last used {measured.oldest:%Y-%m-%d %H:%M} UTC")
+    if measured.leftovers:
+        print(f"killed commands left {size(measured.leftovers)}")
 
 
 @app.command()
@@ -172,8 +172,8 @@ def clean(
     print(f"{'would delete' if dry_run else 'deleted'} {what}{left}")
 
 
-def _files_content(found: CacheContent) -> CacheFiles:
-    return {"files": found.files, "bytes": found.size, "leftovers": found.leftovers}
+def _files_content(measured: CacheContent) -> CacheFiles:
+    return {"files": measured.files, "bytes": measured.size, "leftovers": measured.leftovers}
 
 
 def _age(text: str) -> timedelta:

@@ -132,8 +132,8 @@ def _place_to_change(
     if target.python_path:
         return target, install_place_of(target)
     project = project_here(given, changes=True)
-    found = replace(target, python_path=project.find_python())
-    place, own, active = install_place_of(found), project.environment, active_environment()
+    of_project = replace(target, python_path=project.find_python())
+    place, own, active = install_place_of(of_project), project.environment, active_environment()
     base, has_tool = os.path.realpath(place.base), isinstance(project, ToolProject)
     is_active = active is not None and os.path.realpath(active) == base
     is_own = own is not None and os.path.realpath(own) == base
@@ -148,7 +148,7 @@ def _place_to_change(
             f"{place} is {whose}, not that of the project in {lock_folder(project)}",
             hint=f"make the project's own, or name this one: --python-path {place.interpreter}",
         )
-    return found, place
+    return of_project, place
 
 
 def _install_locked(

@@ -122,9 +122,14 @@ def print_installed(projects: Sequence[str] | None, target: TargetOptions, *, as
         say("no installed version names a CUDA or a torch")
 
 
-def _cuda_of(each: Distribution) -> str | None:
-    return str(each.label.cuda or each.label.cuda_major or "") or None
+def _cuda_of(distribution: Distribution) -> str | None:
+    return str(distribution.label.cuda or distribution.label.cuda_major or "") or None
 
 
-def _listed(project: ProjectName, each: Distribution) -> Listed:
-    return {"project": project, "version": each.version, "cuda": _cuda_of(each), **torch_in_json(each.torch)}
+def _listed(project: ProjectName, distribution: Distribution) -> Listed:
+    return {
+        "project": project,
+        "version": distribution.version,
+        "cuda": _cuda_of(distribution),
+        **torch_in_json(distribution.torch),
+    }

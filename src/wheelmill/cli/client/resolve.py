@@ -208,11 +208,10 @@ def demand_attestations(resolutions: Iterable[Resolution], option: str | None) -
         check_attested(resolutions, signer)
 
 
-def no_wheel_error(resolutions: Iterable[Resolution]) -> NoWheelError | NetworkError:
+def no_wheel_error(resolutions: Sequence[Resolution]) -> NoWheelError | NetworkError:
     """Make the error for the projects that have no wheel; see `absence_error`."""
-    found = list(resolutions)
-    missing = {name for resolution in found for name in resolution.unresolved}
-    return absence_error(missing, [each for resolution in found for each in resolution.sources])
+    missing = {name for resolution in resolutions for name in resolution.unresolved}
+    return absence_error(missing, [each for resolution in resolutions for each in resolution.sources])
 
 
 def absence_error(missing: Iterable[ProjectName], outcomes: Iterable[SourceOutcome]) -> NoWheelError | NetworkError:
@@ -289,8 +288,10 @@ def print_outcomes(outcomes: Iterable[SourceOutcome]) -> None:
     from wheelmill.wheel.findings import some_of
 
     alike: dict[object, list[SourceOutcome]] = {}
-    for each in outcomes:
-        alike.setdefault((each.outcome, each.detail) if each.outcome.is_open else each.source, []).append(each)
+    for outcome in outcomes:
+        alike.setdefault((outcome.outcome, outcome.detail) if outcome.outcome.is_open else outcome.source, []).append(
+            outcome
+        )
     for first, *others in alike.values():
         detail = f", {first.detail}" if first.detail else ""
         sources = some_of([first.source, *(each.source for each in others)])

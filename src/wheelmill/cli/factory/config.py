@@ -97,8 +97,8 @@ def drift(
         "schema": "wheelmill.config-drift/1",
         "differences": drift.differences,
         "names": [
-            {"project": each.project, "file": each.file, "alias_of": each.alias_of, "index": each.index}
-            for each in names
+            {"project": name.project, "file": name.file, "alias_of": name.alias_of, "index": name.index}
+            for name in names
         ],
         "releases": releases,
         "images": [_image_content(each) for each in images],
@@ -244,8 +244,8 @@ def check(
     from wheelmill.config.consistency import contradictions
 
     config = config_at(directory, check_ranges=True)
-    if found := contradictions(config, place_at(directory)):
-        raise ConfigurationError(found)
+    if faults := contradictions(config, place_at(directory)):
+        raise ConfigurationError(faults)
     for name, package in config.packages.items():
         sources = {version: config.lock.source_of(package, version) for version in package.versions if package.source}
         if waiting := [version for version, source in sources.items() if source is None]:

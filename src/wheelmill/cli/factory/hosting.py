@@ -54,8 +54,8 @@ def check(
         content: GithubCheck = {
             "schema": "wheelmill.github-check/1",
             "findings": [
-                {"code": each.code, "what": each.what, "why": each.code.why, "remedy": [*each.remedy]}
-                for each in findings
+                {"code": finding.code, "what": finding.what, "why": finding.code.why, "remedy": [*finding.remedy]}
+                for finding in findings
             ],
             "unseen": unseen,
         }

@@ -368,8 +368,8 @@ def plan(
         print_plan(planned, past, cost, wheels=output.wheels, skips=output.skips)
         if output.verbose:
             _print_fit(configuration)
-    for each in missing:
-        say(str(each))
+    for absence in missing:
+        say(str(absence))
 
 
 def _content(planned: Plan, missing: Iterable[Missing], cost: Estimate) -> PlanContent:
@@ -377,8 +377,8 @@ def _content(planned: Plan, missing: Iterable[Missing], cost: Estimate) -> PlanC
         "schema": PLAN_SCHEMA,
         **plan_content(planned),
         "missing": [
-            {"project": each.project, "requires": each.requires, "targets": [cell.id for cell in each.cells]}
-            for each in missing
+            {"project": absence.project, "requires": absence.requires, "targets": [cell.id for cell in absence.cells]}
+            for absence in missing
         ],
         "estimate": cost,
     }

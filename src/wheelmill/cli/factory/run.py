@@ -170,8 +170,8 @@ def plan_run(
             "\n".join(map(str, forgotten)),
             hint=f"build it in the same run: wheelmill run {names}",
         )
-    for each in missing:
-        say(str(each))
+    for absence in missing:
+        say(str(absence))
     return planned
 
 

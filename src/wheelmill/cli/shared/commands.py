@@ -38,11 +38,11 @@ class Commands(TyperGroup):
 
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:  # noqa: ARG002 - as typer calls it
         """Write the names and sentences of commands, in the order of the headings."""
-        found = (
-            (self.headings.get(name, "Commands"), (name, each.get_short_help_str(limit=_WHOLE)))
-            for name, each in self.commands.items()
+        headed_rows = (
+            (self.headings.get(name, "Commands"), (name, command.get_short_help_str(limit=_WHOLE)))
+            for name, command in self.commands.items()
         )
-        _write_sections(found, formatter)
+        _write_sections(headed_rows, formatter)
 
     def make_context(self, *args: Any, **kwargs: Any) -> Context:  # noqa: ANN401 - as typer has it
         """Read the command line; that prints help, too."""
@@ -89,10 +89,10 @@ class Command(TyperCommand):
             (parameter.param_type_name, getattr(parameter, "rich_help_panel", None), parameter.get_help_record(ctx))
             for parameter in self.get_params(ctx)
         )
-        found = [(panel or f"{kind.capitalize()}s", record) for kind, panel, record in records if record]
+        headed_rows = [(panel or f"{kind.capitalize()}s", record) for kind, panel, record in records if record]
         own = ("Arguments", "Options")
-        found.sort(key=lambda each: own.index(each[0]) if each[0] in own else len(own))
-        _write_sections(found, formatter)
+        headed_rows.sort(key=lambda each: own.index(each[0]) if each[0] in own else len(own))
+        _write_sections(headed_rows, formatter)
 
 
 def verbosity_option() -> TyperOption:
@@ -117,10 +117,10 @@ def _fault_of(parameter: Parameter, ctx: Context, given: Mapping[str, Any], rest
     return None
 
 
-def _write_sections(found: Iterable[tuple[str, tuple[str, str]]], formatter: HelpFormatter) -> None:
+def _write_sections(headed_rows: Iterable[tuple[str, tuple[str, str]]], formatter: HelpFormatter) -> None:
     """Write rows of two columns, each below its heading; headings come in the order in which they are first met."""
     sections: dict[str, list[tuple[str, str]]] = {}
-    for heading, row in found:
+    for heading, row in headed_rows:
         sections.setdefault(heading, []).append(row)
     for heading, rows in sections.items():
         with formatter.section(heading):

@@ -222,11 +222,11 @@ class TargetOptions:
         """Detect the target that `add` has here: with the torch that the nearest project declares."""
         from wheelmill.client.project.find import find_project
 
-        found = self.here().detect()
+        environment = self.here().detect()
         try:
-            return with_declared_torch(found, find_project(None), self.overrides(), asks_torch=False)
+            return with_declared_torch(environment, find_project(None), self.overrides(), asks_torch=False)
         except (UsageError, OSError):  # `add` names the fault of the file
-            return found
+            return environment
 
     def detect(self) -> TargetEnvironment:
         """Detect the facts that were not given."""
@@ -234,27 +234,27 @@ class TargetOptions:
 
 
 def with_declared_torch(
-    found: TargetEnvironment, project: Project, given: Overrides, *, asks_torch: bool
+    environment: TargetEnvironment, project: Project, given: Overrides, *, asks_torch: bool
 ) -> TargetEnvironment:
     """Replace the installed torch and CUDA by those that a project declares, unless options or requests name others."""
     from wheelmill.client.project.change import find_declared_cuda, range_of
     from wheelmill.client.project.declared import torch_indexes
 
     torches = [each for each in project.requirements if canonicalize_name(each.name) == TORCH]
-    wanted = [range_of(each) for each in torches if found.meets(each.marker)]
+    wanted = [range_of(each) for each in torches if environment.meets(each.marker)]
     is_named = bool(given.torch) or asks_torch
     if wanted and not is_named:
-        found = found.with_torch_in(functools.reduce(operator.and_, wanted))
+        environment = environment.with_torch_in(functools.reduce(operator.and_, wanted))
     cuda = find_declared_cuda(torches, torch_indexes(project.sources))
-    if cuda in (None, found.cuda) or given.names_cuda:
-        return found
-    built = replace(found, cpu_only=False, cxx11_abi=None, torch_release=None)
+    if cuda in (None, environment.cuda) or given.names_cuda:
+        return environment
+    built = replace(environment, cpu_only=False, cxx11_abi=None, torch_release=None)
     return replace(built, cuda=None, preferred_cuda=cuda) if is_named else replace(built, cuda=cuda)
 
 
 def requirements_of(texts: Sequence[str]) -> list[Requirement]:
     """Read requirements such as ``flash-attn>=2.7,<3``; two for one project become one."""
-    found: dict[str, Requirement] = {}
+    requirements: dict[str, Requirement] = {}
     for text in texts:
         try:
             asked = read_requirement(text)
@@ -266,11 +266,11 @@ def requirements_of(texts: Sequence[str]) -> list[Requirement]:
                 f"expected a name and a range such as 'flash-attn>=2.7', without a URL or a marker, not {text!r}",
             )
         name = canonicalize_name(asked.name)
-        if name in found:
-            found[name].specifier &= asked.specifier
+        if name in requirements:
+            requirements[name].specifier &= asked.specifier
         else:
-            found[name] = asked
-    return list(found.values())
+            requirements[name] = asked
+    return list(requirements.values())
 
 
 def projects_of(texts: Iterable[str]) -> list[ProjectName]:

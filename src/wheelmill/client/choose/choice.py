@@ -94,14 +94,14 @@ def _most(
     for target in targets:
         if len(chosen) == len(wanted) and target.torch != best.torch:
             break
-        found = {
+        fitting = {
             name: candidate
             for name, requirement in wanted.items()
             if (candidate := _best(requirement, target, candidates, facts))
         }
-        is_closer = target.torch == best.torch and _closeness(target, found, facts) > _closeness(best, chosen, facts)
-        if len(found) > len(chosen) or (found and len(found) == len(chosen) and is_closer):
-            best, chosen = target, found
+        is_closer = target.torch == best.torch and _closeness(target, fitting, facts) > _closeness(best, chosen, facts)
+        if len(fitting) > len(chosen) or (fitting and len(fitting) == len(chosen) and is_closer):
+            best, chosen = target, fitting
     return best, chosen
 
 

@@ -66,22 +66,22 @@ def explain(requirement: Requirement, environment: TargetEnvironment, search: Se
     """Compare every wheel of a project with the target that `resolve` would choose, and inspect the best ones."""
     project = canonicalize_name(requirement.name)
     environment = search.target(environment)
-    with open_finder([project], environment, search) as found:
-        candidates = {project: found.all_candidates(project)}
+    with open_finder([project], environment, search) as finder:
+        candidates = {project: finder.all_candidates(project)}
 
         def choose_with(seen: Inspections) -> Resolution:
-            resolution = choose([requirement], environment, with_inspections(candidates, seen), found.facts)
-            if resolution.unresolved and found.ask_again(project):
-                candidates[project] = found.all_candidates(project)
-                resolution = choose([requirement], environment, with_inspections(candidates, seen), found.facts)
+            resolution = choose([requirement], environment, with_inspections(candidates, seen), finder.facts)
+            if resolution.unresolved and finder.ask_again(project):
+                candidates[project] = finder.all_candidates(project)
+                resolution = choose([requirement], environment, with_inspections(candidates, seen), finder.facts)
             return resolution
 
-        resolution, seen = choose_inspected(choose_with, found.pages.cache, search)
+        resolution, seen = choose_inspected(choose_with, finder.pages.cache, search)
         target = resolution.environment
         verdicts = [
             Assessment(
                 candidate=candidate,
-                against=tuple(mismatches(candidate, requirement, target, found.facts)),
+                against=tuple(mismatches(candidate, requirement, target, finder.facts)),
                 inside=seen.get(candidate.url),
             )
             for candidate in with_inspections(candidates, seen)[project]
@@ -95,9 +95,9 @@ def explain(requirement: Requirement, environment: TargetEnvironment, search: Se
         return Explanation(
             environment=target,
             verdicts=(*fit, *others),
-            absence=absence and found.refine(absence),
-            warnings=(*found.warnings(project), *found.variant_warnings(project)),
-            sources=tuple(found.outcomes(project).values()),
+            absence=absence and finder.refine(absence),
+            warnings=(*finder.warnings(project), *finder.variant_warnings(project)),
+            sources=tuple(finder.outcomes(project).values()),
         )
 
 
@@ -168,20 +168,20 @@ class Offer:
 
 def find_offer(project: ProjectName, platform: Platform, environment: TargetEnvironment, search: Search) -> Offer:
     """List the combinations that a project has wheels for on one platform."""
-    with open_finder([project], environment, search) as found:
-        candidates = [each for each in found.all_candidates(project) if _is_for(platform, each)]
-        if not candidates and found.ask_again(project):
-            candidates = [each for each in found.all_candidates(project) if _is_for(platform, each)]
+    with open_finder([project], environment, search) as finder:
+        candidates = [each for each in finder.all_candidates(project) if _is_for(platform, each)]
+        if not candidates and finder.ask_again(project):
+            candidates = [each for each in finder.all_candidates(project) if _is_for(platform, each)]
         if search.inspect:
-            candidates = _with_ranges(candidates, found.pages.cache, search)
+            candidates = _with_ranges(candidates, finder.pages.cache, search)
         absence = no_wheel_of(project)
-        if found.all_candidates(project):
+        if finder.all_candidates(project):
             absence = replace(absence, reason=f"{absence.reason} for {platform}", suggestion=None)
         return Offer(
             combinations=_combine(candidates),
-            warnings=(*found.warnings(project), *found.variant_warnings(project)),
-            sources=tuple(found.outcomes(project).values()),
-            absence=found.refine(absence),
+            warnings=(*finder.warnings(project), *finder.variant_warnings(project)),
+            sources=tuple(finder.outcomes(project).values()),
+            absence=finder.refine(absence),
         )
 
 
@@ -219,13 +219,13 @@ def _combine(candidates: Sequence[Candidate]) -> tuple[Combination, ...]:
             cuda=cuda,
             torch=f"{torch.oldest}+" if isinstance(torch, StableTorch) else str(torch or readings),
             torch_abi=torch_in_json(torch)["torch_abi"],
-            versions=tuple(dict.fromkeys(each.public for each in sorted({c.version for c in found}, reverse=True))),
-            pythons=tuple(sorted(_pythons_of(found), key=lambda abi: (len(abi.rstrip("t+")), abi))),
-            sources=tuple(dict.fromkeys(each.source.name for each in found)),
-            smallest=min(sizes := [each.size for each in found if each.size is not None], default=None),
+            versions=tuple(dict.fromkeys(each.public for each in sorted({c.version for c in group}, reverse=True))),
+            pythons=tuple(sorted(_pythons_of(group), key=lambda abi: (len(abi.rstrip("t+")), abi))),
+            sources=tuple(dict.fromkeys(each.source.name for each in group)),
+            smallest=min(sizes := [each.size for each in group if each.size is not None], default=None),
             largest=max(sizes, default=None),
         )
-        for (cuda, torch, readings), found in sorted(alike.items(), key=lambda item: _age_of(item[1][0]))
+        for (cuda, torch, readings), group in sorted(alike.items(), key=lambda item: _age_of(item[1][0]))
     )
 
 

@@ -130,20 +130,20 @@ def _against_tags(
     tags: frozenset[Tag], python: PythonVersion, platform: Platform, libc: Libc | None
 ) -> tuple[Mismatch, ...]:
     accepted = tag_places(python, platform, libc)
-    found = []
+    against = []
     platforms = {tag.platform for tag in accepted}
     if not any(tag.platform in platforms for tag in tags):
         shown = ".".join(sorted({tag.platform for tag in tags}))
         newer = any(tag.platform.startswith("manylinux") and Platform.of_tag(tag.platform) == platform for tag in tags)
         has = f"{platform} with {libc}" if libc else platform
-        found.append(
+        against.append(
             Mismatch(aspect=Aspect.GLIBC if newer else Aspect.PLATFORM, reason=f"is for {shown}, the target is {has}")
         )
     abis = {(tag.interpreter, tag.abi) for tag in accepted}
     if not any((tag.interpreter, tag.abi) in abis for tag in tags):
         shown = ", ".join(sorted({f"{tag.interpreter}-{tag.abi}" for tag in tags}))
-        found.append(Mismatch(aspect=Aspect.PYTHON, reason=f"is for {shown}, the target is {python.abi}"))
-    return tuple(found)
+        against.append(Mismatch(aspect=Aspect.PYTHON, reason=f"is for {shown}, the target is {python.abi}"))
+    return tuple(against)
 
 
 def _of_label(label: BuiltFor, source: Source, target: TargetEnvironment, facts: Compatibility) -> Iterator[Mismatch]:

@@ -59,9 +59,9 @@ def with_inspections(candidates: Candidates, seen: Inspections) -> Candidates:
             replace(candidate, inside=inside)
             if isinstance(inside := seen.get(candidate.url), WheelInspection)
             else candidate
-            for candidate in each
+            for candidate in listed
         ]
-        for name, each in candidates.items()
+        for name, listed in candidates.items()
     }
 
 
@@ -81,9 +81,9 @@ def choose_inspected(
     seen: dict[str, WheelInspection | str] = {}
     left_out: dict[str, str] = {}
 
-    def noted(found: Resolution) -> Resolution:
-        choices = {name: _with_notes(each, seen, found.environment) for name, each in found.choices.items()}
-        return replace(found, choices=choices)
+    def noted(resolution: Resolution) -> Resolution:
+        choices = {name: _with_notes(each, seen, resolution.environment) for name, each in resolution.choices.items()}
+        return replace(resolution, choices=choices)
 
     for _ in range(_ROUNDS):
         resolution = choose_with(seen)
@@ -105,7 +105,7 @@ def inspect_wheels(candidates: Sequence[Candidate], cache: PageCache, search: Se
     """Inspect wheels in parallel, or take their inspections from the cache; see `Search.confirm`."""
     known = {candidate.url: cached for candidate in candidates if (cached := _recall(candidate, cache))}
     unasked = "was not inspected: --offline was given"
-    found: dict[str, WheelInspection | str] = {each.url: known.get(each.url, unasked) for each in candidates}
+    inspections: dict[str, WheelInspection | str] = {each.url: known.get(each.url, unasked) for each in candidates}
     asked = [] if search.offline else [each for each in candidates if search.confirm or each.url not in known]
     if asked:
         from wheelmill.client.choose.wheel_inspection import find_gone, inspect_wheel  # not for cached inspections
@@ -119,13 +119,13 @@ def inspect_wheels(candidates: Sequence[Candidate], cache: PageCache, search: Se
         search.progress.line(f"inspecting {', '.join(each.filename for each in asked)}")
         for url, inside in search.budget.ask(inspect, by_url):
             if isinstance(inside, WheelmillError):
-                found[url] = known.get(url) or f"could not be inspected: {inside}"
+                inspections[url] = known.get(url) or f"could not be inspected: {inside}"
                 continue
-            found[url] = inside
+            inspections[url] = inside
             if not isinstance(inside, str) and not inside.gone:
                 _keep(inside, by_url[url], cache)
         search.progress.line("")
-    return found
+    return inspections
 
 
 def _keep(inside: WheelInspection, candidate: Candidate, cache: PageCache) -> None:
@@ -241,7 +241,7 @@ class RequiredWheels:
     """The requested projects, and those of sources that the wheels chosen for them require."""
 
     asked: Mapping[ProjectName, Requirement]
-    found: Finder
+    finder: Finder
     candidates: dict[ProjectName, Sequence[Candidate]]
     """Fitting wheels of each project that comes from sources."""
     wanted: Mapping[ProjectName, Requirement]
@@ -267,18 +267,18 @@ class RequiredWheels:
     def choose(self, environment: TargetEnvironment, seen: Inspections) -> Resolution:
         """Choose wheels for everything that is required; pages from the cache are requested before one is given up."""
         resolution = self._choose_once(environment, seen)
-        if resolution.unresolved and self.found.ask_again(*resolution.unresolved):
-            self.candidates |= {name: self.found.fitting_candidates(name) for name in resolution.unresolved}
+        if resolution.unresolved and self.finder.ask_again(*resolution.unresolved):
+            self.candidates |= {name: self.finder.fitting_candidates(name) for name in resolution.unresolved}
             resolution = self._choose_once(environment, seen)
         if resolution.unresolved:
             # Wheels that do not fit are read only for advice about a project without a wheel.
-            self.candidates |= {name: self.found.all_candidates(name) for name in resolution.unresolved}
+            self.candidates |= {name: self.finder.all_candidates(name) for name in resolution.unresolved}
             resolution = self._choose_once(environment, seen)
         return resolution
 
     def _choose_once(self, environment: TargetEnvironment, seen: Inspections) -> Resolution:
         candidates = with_inspections(self.candidates, seen)
-        return choose(list(self.wanted.values()), environment, candidates, self.found.facts)
+        return choose(list(self.wanted.values()), environment, candidates, self.finder.facts)
 
     def _look_for(
         self, homes: Mapping[ProjectName, str], labelled: Collection[ProjectName], resolution: Resolution
@@ -287,17 +287,17 @@ class RequiredWheels:
 
         A source may mirror the package index, which has no labels: a project without any counts if that lacks it.
         """
-        new = [name for name in homes if name not in self.of_sources][: _MOST_REQUIRED - len(self.found.homes)]
-        self.found.homes.update({name: homes[name] for name in new})
-        self.found.read(new)
+        new = [name for name in homes if name not in self.of_sources][: _MOST_REQUIRED - len(self.finder.homes)]
+        self.finder.homes.update({name: homes[name] for name in new})
+        self.finder.read(new)
         for name in new:
-            self.candidates[name] = self.found.fitting_candidates(name)
+            self.candidates[name] = self.finder.fitting_candidates(name)
             is_sure = name in self.asked or name in labelled
             self.of_sources[name] = is_sure or self._is_of_sources(name, resolution)
 
     def _is_of_sources(self, project: ProjectName, resolution: Resolution) -> bool:
-        candidates = self.found.all_candidates(project)
-        is_own = any(project in source.projects for source in self.found.sources)
+        candidates = self.finder.all_candidates(project)
+        is_own = any(project in source.projects for source in self.finder.sources)
         is_own |= any(candidate.version.local for candidate in candidates)
         return bool(candidates) and (is_own or not self._is_on_index(Requirement(project), resolution))
 
@@ -305,7 +305,7 @@ class RequiredWheels:
         """True if the package index has a wheel that fits, or is not asked."""
         from wheelmill.installers.package_index import files_of, open_index  # for few requirements
 
-        if self.found.pages.offline:
+        if self.finder.pages.offline:
             return True
         tags = resolution.environment.tag_places.keys()
         with suppress(WheelmillError), open_index() as web:
@@ -334,9 +334,9 @@ class RequiredWheels:
         """Name the wheels that require a project without a fitting one, and the extras that may be the cause."""
         words = " and ".join(choice.name_with_extras for choice in parents)
         extras = [
-            f"leave out the extra of {each.name_with_extras}, for which it would be compiled"
-            for each in parents
-            if each.extras and absence.project not in self.asked
+            f"leave out the extra of {parent.name_with_extras}, for which it would be compiled"
+            for parent in parents
+            if parent.extras and absence.project not in self.asked
         ]
         return replace(
             absence,
@@ -373,23 +373,25 @@ def resolve(
         requirements = wheels
     asked = {canonicalize_name(requirement.name): requirement for requirement in requirements}
     environment = search.target(environment)
-    with open_finder(asked, environment, search) as found:
-        candidates: dict[ProjectName, Sequence[Candidate]] = {name: found.fitting_candidates(name) for name in asked}
+    with open_finder(asked, environment, search) as finder:
+        candidates: dict[ProjectName, Sequence[Candidate]] = {name: finder.fitting_candidates(name) for name in asked}
         of_sources = dict.fromkeys({TORCH, *others} - asked.keys(), False)
-        required = RequiredWheels(asked=asked, found=found, candidates=candidates, wanted=asked, of_sources=of_sources)
+        required = RequiredWheels(
+            asked=asked, finder=finder, candidates=candidates, wanted=asked, of_sources=of_sources
+        )
 
         resolution, _ = choose_inspected(
-            partial(required.choose, environment), found.pages.cache, search, required.update
+            partial(required.choose, environment), finder.pages.cache, search, required.update
         )
         resolution = required.finish(without_aliases(resolution))
         projects = required.wanted
-        outcomes = tuple(each for name in projects for each in found.outcomes(name).values())
-        ignored = (each for name in projects for each in found.variant_warnings(name))
-        choices = {name: found.with_platforms(choice) for name, choice in resolution.choices.items()}
+        outcomes = tuple(each for name in projects for each in finder.outcomes(name).values())
+        ignored = (each for name in projects for each in finder.variant_warnings(name))
+        choices = {name: finder.with_platforms(choice) for name, choice in resolution.choices.items()}
         return replace(
-            _with_torch_place(replace(resolution, choices=choices), found.facts),
-            unresolved={name: found.refine(each) for name, each in resolution.unresolved.items()},
-            warnings=(*found.warnings(*{**projects, **found.homes}), *ignored, *resolution.warnings),
+            _with_torch_place(replace(resolution, choices=choices), finder.facts),
+            unresolved={name: finder.refine(each) for name, each in resolution.unresolved.items()},
+            warnings=(*finder.warnings(*{**projects, **finder.homes}), *ignored, *resolution.warnings),
             sources=outcomes,
             asks_torch=asks_torch,
         )
@@ -420,11 +422,11 @@ def open_finder(projects: Iterable[ProjectName], environment: TargetEnvironment,
         pages = Pages(
             cache, offline=search.offline, refresh=search.refresh, progress=search.progress, budget=search.budget
         )
-        found = Finder(
+        finder = Finder(
             sources=search.sources(cache, cache.warnings.append),
             facts=facts,
             pages=pages,
             targets=targets_of(environment, facts),
         )
-        found.read(projects)
-        yield found
+        finder.read(projects)
+        yield finder

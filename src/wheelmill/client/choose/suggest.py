@@ -121,8 +121,8 @@ class _Advisor:
     def smallest_change(self, against: Sequence[tuple[Candidate, list[Mismatch]]]) -> str | None:
         newest_first = sorted(against, key=lambda each: each[0].version, reverse=True)
         changes = []
-        for candidate, found in newest_first:
-            aspects = {mismatch.aspect for mismatch in found}
+        for candidate, reasons in newest_first:
+            aspects = {mismatch.aspect for mismatch in reasons}
             if (cost := cost_of(candidate, aspects, self.target)) is None:
                 continue
             possible = (self._change(candidate, aspects, torch) for torch in self._torches_for(candidate, aspects))

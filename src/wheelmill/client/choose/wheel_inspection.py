@@ -101,8 +101,8 @@ def _sidecar(candidate: Candidate, web: Web) -> bytes | None:
         return None
     answer = web.get(candidate.url + SIDECAR_SUFFIX, limit=MAX_METADATA)
     promised = candidate.metadata_sha256
-    if answer.ok and promised and (found := sha256_of_bytes(answer.content)) != promised:
-        raise UnreadableError("hash-differs", f"{answer.url} has sha256 {found}; the page says {promised}")
+    if answer.ok and promised and (actual := sha256_of_bytes(answer.content)) != promised:
+        raise UnreadableError("hash-differs", f"{answer.url} has sha256 {actual}; the page says {promised}")
     return answer.content if answer.ok else None
 
 

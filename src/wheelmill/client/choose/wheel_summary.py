@@ -253,10 +253,14 @@ def _code(shared_objects: tuple[SharedObject, ...]) -> CodeSummary:
 
 def _kernels(so: SharedObject) -> Iterator[Kernels]:
     """Yield the kernels of a shared object in groups, those for the most first, and then the code that was not read."""
-    found = so.device_code
+    gpu_code = so.device_code
     groups: defaultdict[frozenset[str], list[str]] = defaultdict(list)
-    for name, codes in sorted(found.kernels.items()):
+    for name, codes in sorted(gpu_code.kernels.items()):
         groups[codes].append(name)
     in_order = sorted(groups.items(), key=lambda group: (-len(group[0]), -len(group[1])))
-    for codes, names in (*in_order, *([(found.unread, None)] if found.unread else [])):
-        yield {"file": so.name, "code": [code for code in (*found.sass, *found.ptx) if code in codes], "names": names}
+    for codes, names in (*in_order, *([(gpu_code.unread, None)] if gpu_code.unread else [])):
+        yield {
+            "file": so.name,
+            "code": [code for code in (*gpu_code.sass, *gpu_code.ptx) if code in codes],
+            "names": names,
+        }

@@ -72,9 +72,9 @@ def defects_of_environment(examined: Examined) -> Iterator[Defect]:
     """Apply every rule; if several report the same of one project, as its tags and its code may, keep the first."""
     reported: set[tuple[DefectCode, str]] = set()
     for rule in _RULES:
-        found = [each for each in rule(examined) if (each.code, each.subject) not in reported]
-        yield from found
-        reported.update((each.code, each.subject) for each in found)
+        defects = [each for each in rule(examined) if (each.code, each.subject) not in reported]
+        yield from defects
+        reported.update((each.code, each.subject) for each in defects)
 
 
 def examine(
@@ -120,8 +120,8 @@ def _of_project(
             hashed = {each.project for each in locked if any(each.hashes)}
             yield from defects_of_project(PyprojectEditor.read(project.path), hashed)
         lists = project.lists if isinstance(project, PyprojectProject) else {}
-        found = promises_of_project(project.requirements, project.path, examined.environment)
-        promises += (replace(each, is_needed=lists.get(each.project) in (None, PROJECT_LIST)) for each in found)
+        promised = promises_of_project(project.requirements, project.path, examined.environment)
+        promises += (replace(each, is_needed=lists.get(each.project) in (None, PROJECT_LIST)) for each in promised)
     if pylock:
         of_lock = yield from _of_lock(pylock, promises, project, examined, budget)
         promises += of_lock
@@ -262,11 +262,11 @@ def promises_of_project(
 
 def promises_of_tool_lock(path: Path) -> Iterator[Promise]:
     """Yield the versions in the lock of uv, Poetry or PDM that are the same for every environment."""
-    found: dict[ProjectName, set[Version]] = {}
+    locked: dict[ProjectName, set[Version]] = {}
     for package in read_tool_lock(path):
         if package.version:
-            found.setdefault(package.project, set()).add(package.version)
-    for project, versions in found.items():
+            locked.setdefault(package.project, set()).add(package.version)
+    for project, versions in locked.items():
         if len(versions) == 1:
             yield Promise(project=project, version=versions.pop(), place=path, is_needed=False)
 

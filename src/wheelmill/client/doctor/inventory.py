@@ -74,12 +74,12 @@ class Installed:
     def needed(self) -> Mapping[str, str]:
         """The libraries that its code needs and it does not have, each with the first file that needs it."""
         own = {name for each in self.code for name in (each.name.rpartition("/")[2], each.soname)}
-        found: dict[str, str] = {}
+        libraries: dict[str, str] = {}
         for code in self.code:
             for library in code.needed:
                 if library not in own:
-                    found.setdefault(library, code.name)
-        return found
+                    libraries.setdefault(library, code.name)
+        return libraries
 
     @property
     def links_to_torch(self) -> bool:
@@ -100,12 +100,12 @@ class Reader:
 
     def read_all(self, distributions: Sequence[Distribution], progress: Progress) -> list[Installed]:
         """Read every distribution, showing its name as progress."""
-        found = []
+        installed = []
         for number, distribution in enumerate(distributions, 1):
             progress.line(f"reading {distribution.project} ({number} of {len(distributions)})")
-            found.append(self.read(distribution))
+            installed.append(self.read(distribution))
         progress.line("")
-        return found
+        return installed
 
     def read(self, distribution: Distribution) -> Installed:
         """Read the content of one distribution."""
@@ -125,9 +125,8 @@ class Reader:
             missing = missing if len(missing) == sum(bool(row.digest) for row in rows) else []
         code, corrupt = self._read_code([row for row in rows if row.name not in missing], folder.parent)
         inside = describe_code(code, None) if code else None
-        if not needs_torch(distribution) and not any(
-            each.links_to_torch for each in code
-        ):  # an environment has millions of symbols
+        if not needs_torch(distribution) and not any(each.links_to_torch for each in code):
+            # Nothing reads its symbols, and an environment has millions of them.
             code = tuple(replace(each, undefined=(), defined=frozenset()) for each in code)
         return Installed(
             distribution=distribution,
@@ -149,11 +148,11 @@ class Reader:
                 continue
             self.counts.files += 1
             try:
-                found = path.stat()
+                status = path.stat()
             except OSError:
                 missing.append(row.name)
                 continue
-            if not (stat.S_ISREG(found.st_mode) and self._is_as_recorded(path, row, found.st_size)):
+            if not (stat.S_ISREG(status.st_mode) and self._is_as_recorded(path, row, status.st_size)):
                 changed.append(row.name)
         return missing, changed
 
@@ -173,7 +172,7 @@ class Reader:
             return False
 
     def _read_code(self, rows: Sequence[RecordRow], base: Path) -> tuple[tuple[SharedObject, ...], Mapping[str, str]]:
-        found: list[SharedObject] = []
+        code: list[SharedObject] = []
         corrupt: dict[str, str] = {}
         budget = CodeBudget()
         for row in rows if self.reads_code else ():
@@ -182,11 +181,11 @@ class Reader:
                 continue
             self.counts.shared_objects += 1
             try:
-                found.append(SharedObject.read(path, name=row.name, budget=budget))
+                code.append(SharedObject.read(path, name=row.name, budget=budget))
             except (UnreadableError, OSError) as error:
                 if not _is_as_shipped(path, row):
                     corrupt[row.name] = str(error)
-        return tuple(found), corrupt
+        return tuple(code), corrupt
 
 
 def needs_torch(distribution: Distribution) -> bool:
@@ -224,7 +223,7 @@ def broken_folders(path: Sequence[Path]) -> Iterator[Path]:
     for folder in (each for each in path if each.name in LIBRARIES):  # a .pth file may add the user's own folder
         try:
             entries = sorted(
-                each for each in folder.iterdir() if each.name.startswith("~") or each.suffix == ".dist-info"
+                entry for entry in folder.iterdir() if entry.name.startswith("~") or entry.suffix == ".dist-info"
             )
         except OSError:
             continue
@@ -274,19 +273,19 @@ class ImportPath:
         The interpreter runs without these entries, so that no file in them is executed.
         """
         try:
-            found = ask(interpreter, _PROBE, os.environ.get("PYTHONUSERBASE", ""))
+            answer = ask(interpreter, _PROBE, os.environ.get("PYTHONUSERBASE", ""))
         except ProcessError as error:
             raise UsageError(
                 "import-path-unknown", f"{interpreter} cannot say where it looks for modules:\n{error.tail}"
             ) from None
-        entries = {Path(entry).resolve(): Path(entry) for entry in reversed(found["path"]) if entry}  # lib64 is lib
+        entries = {Path(entry).resolve(): Path(entry) for entry in reversed(answer["path"]) if entry}  # lib64 is lib
         own = [SearchFolder(path=entry, origin=OWN) for entry in reversed(entries.values())]
-        packages = set(map(Path, found["packages"]))
+        packages = set(map(Path, answer["packages"]))
         first = next((place for place, each in enumerate(own) if each.path in packages), len(own))
-        user = found["user"] if not os.environ.get("PYTHONNOUSERSITE") else None
+        user = answer["user"] if not os.environ.get("PYTHONNOUSERSITE") else None
         added = [SearchFolder(path=Path(user), origin=USER_SITE)] if user else []
         folders = (*_from_shell(started_in), *own[:first], *added, *own[first:])
-        return cls(folders=folders, prefix=Path(found["prefix"]))
+        return cls(folders=folders, prefix=Path(answer["prefix"]))
 
     @property
     def own(self) -> tuple[Path, ...]:
@@ -300,8 +299,8 @@ class ImportPath:
     def find(self, module: str) -> tuple[SearchFolder, Path] | None:
         """The first folder with a module or a package, and its path there; None if there is none."""
         for folder in self.folders:
-            if found := next(_modules_in(folder.path, module), None):
-                return folder, found
+            if path := next(_modules_in(folder.path, module), None):
+                return folder, path
         return None
 
 
@@ -349,10 +348,10 @@ class Examined:
     def providers(self) -> Mapping[str, ProjectName]:
         """The project of each shared object in the environment, by file name."""
         return {
-            row.name.rpartition("/")[2]: each.distribution.project
-            for each in self.installed
-            for row in each.rows
-            if ".so" in row.name and row.name not in each.missing
+            row.name.rpartition("/")[2]: installed.distribution.project
+            for installed in self.installed
+            for row in installed.rows
+            if ".so" in row.name and row.name not in installed.missing
         }
 
     def has(self, library: str, user: SharedObject | None = None) -> bool:
@@ -365,14 +364,14 @@ class Examined:
     def windows(self) -> Mapping[ProjectName, TorchWindow]:
         """The torches that can load the code of each project, as far as known."""
         linked = {
-            name: each.code
-            for name, each in self.by_project.items()
-            if each.links_to_torch or needs_torch(each.distribution)
+            name: installed.code
+            for name, installed in self.by_project.items()
+            if installed.links_to_torch or needs_torch(installed.distribution)
         }
         wanted = {symbol for code in linked.values() for symbol in open_symbols(code) if may_be_torchs(symbol)}
         table = shipped_symbols(wanted) if wanted else None
-        found = {name: window_of(code, table) for name, code in linked.items() if table}
-        return {name: window for name, window in found.items() if window}
+        windows = {name: window_of(code, table) for name, code in linked.items() if table}
+        return {name: window for name, window in windows.items() if window}
 
 
 def read_environment(
@@ -397,7 +396,7 @@ def read_environment(
         path=path,
         installed=reader.read_all(read_distributions(path.own), progress),
         of_user=read_distributions(
-            each.path for each in path.folders if each.origin == USER_SITE and os.access(path.prefix, os.W_OK)
+            folder.path for folder in path.folders if folder.origin == USER_SITE and os.access(path.prefix, os.W_OK)
         ),
         broken=tuple(broken_folders(path.own)),
         libraries=frozenset(system_libraries(path.prefix, environment.interpreter.resolve().parent.parent)),

@@ -257,9 +257,9 @@ class Remedies:
         surplus = {who for name, who in providers if who.startswith(NVIDIA) and set(cuda_majors_of(name)) == majors}
         users = [
             user
-            for user, each in self.examined.by_project.items()
+            for user, installed in self.examined.by_project.items()
             if user != TORCH and not user.startswith(NVIDIA)
-            if surplus & set(map(required_project, each.distribution.requires_dist))
+            if surplus & set(map(required_project, installed.distribution.requires_dist))
         ]
         return self._choose(users[0]) if users else Remedy(commands=(self._uninstall(*sorted(surplus)),))
 

@@ -122,8 +122,8 @@ def torch_is_there(examined: Examined) -> Iterator[Defect]:
     if examined.environment.torch is None:
         need = [
             name
-            for name, each in examined.by_project.items()
-            if each.links_to_torch or each.distribution.torch or needs_torch(each.distribution)
+            for name, installed in examined.by_project.items()
+            if installed.links_to_torch or installed.distribution.torch or needs_torch(installed.distribution)
         ]
         if need:
             detail = f"is not installed, and {some_of(sorted(need))} cannot do without"
@@ -166,9 +166,9 @@ def modules_are_its_own(examined: Examined) -> Iterator[Defect]:
         if folder is None or not _concerns_torch(wheel):
             continue
         for module in _modules_of(wheel):
-            found = examined.path.find(module)
-            if found and found[1].parent.resolve() != folder.parent.resolve():
-                where, path = found
+            imported = examined.path.find(module)
+            if imported and imported[1].parent.resolve() != folder.parent.resolve():
+                where, path = imported
                 detail = f"{path} is imported in place of its module {module}, because of {where.origin}"
                 yield replace(against(wheel, DefectCode.IMPORT_PATH, detail), place=path)
 
@@ -176,13 +176,13 @@ def modules_are_its_own(examined: Examined) -> Iterator[Defect]:
 def packages_are_its_own(examined: Examined) -> Iterator[Defect]:
     """Check the user's own site-packages: for other versions than the environment's, and for what needs torch."""
     order = {each.path: place for place, each in enumerate(examined.path.folders)}
-    for each in examined.of_user:
-        own = examined.by_project.get(each.project, Installed(distribution=each))
-        first, second = (order.get(one.folder.parent, 0) if one.folder else 0 for one in (each, own.distribution))
-        is_other = first < second and own.distribution.version != each.version
-        if is_other or (own.distribution is each and _concerns_torch(own)):
-            detail = f"{each.project} {each.version} is imported from {USER_SITE}, which other users do not have"
-            yield replace(against(own, DefectCode.IMPORT_PATH, detail), place=each.folder)
+    for other in examined.of_user:
+        own = examined.by_project.get(other.project, Installed(distribution=other))
+        first, second = (order.get(one.folder.parent, 0) if one.folder else 0 for one in (other, own.distribution))
+        is_other = first < second and own.distribution.version != other.version
+        if is_other or (own.distribution is other and _concerns_torch(own)):
+            detail = f"{other.project} {other.version} is imported from {USER_SITE}, which other users do not have"
+            yield replace(against(own, DefectCode.IMPORT_PATH, detail), place=other.folder)
 
 
 def files_are_as_installed(examined: Examined) -> Iterator[Defect]:
@@ -228,8 +228,8 @@ def aliases_have_their_wheels(examined: Examined) -> Iterator[Defect]:
             detail = f"stands for {alias.stands_for} {alias.version}, which is not installed"
             yield replace(against(wheel, DefectCode.ALIAS, detail), project=alias.stands_for)
         elif there.distribution.version != alias.version:
-            found = f"{alias.stands_for} {there.distribution.version}"
-            detail = f"stands for {alias.stands_for} {alias.version}, but {found} is installed"
+            installed = f"{alias.stands_for} {there.distribution.version}"
+            detail = f"stands for {alias.stands_for} {alias.version}, but {installed} is installed"
             yield against(wheel, DefectCode.ALIAS, detail)
 
 
@@ -240,23 +240,28 @@ def wheels_are_for_this_python(examined: Examined) -> Iterator[Defect]:
             yield against(wheel, DefectCode(mismatch.aspect), f"its wheel {mismatch.reason}")
 
 
-def _concerns_torch(each: Installed) -> bool:
-    named = each.distribution.label.cuda_major is not None
-    return each.distribution.project == TORCH or named or each.links_to_torch or needs_torch(each.distribution)
+def _concerns_torch(installed: Installed) -> bool:
+    named = installed.distribution.label.cuda_major is not None
+    return (
+        installed.distribution.project == TORCH
+        or named
+        or installed.links_to_torch
+        or needs_torch(installed.distribution)
+    )
 
 
-def _modules_of(each: Installed) -> list[str]:
+def _modules_of(installed: Installed) -> list[str]:
     """The import names of a package, from the files in its RECORD."""
-    names = [row.name for row in each.rows]
+    names = [row.name for row in installed.rows]
     packages = {name.partition("/")[0] for name in names if name.endswith("/__init__.py") and name.count("/") == 1}
     modules = {name.partition(".")[0] for name in names if "/" not in name and name.endswith((".py", ".so"))}
     return sorted(name for name in packages | modules if name.isidentifier())
 
 
-def against(each: Installed, code: DefectCode, detail: str) -> Defect:
+def against(installed: Installed, code: DefectCode, detail: str) -> Defect:
     """Return a defect of an installed package."""
-    project = each.distribution.project
-    return Defect(code=code, subject=f"{project} {each.distribution.version}", detail=detail, project=project)
+    project = installed.distribution.project
+    return Defect(code=code, subject=f"{project} {installed.distribution.version}", detail=detail, project=project)
 
 
 _OF_CODE: Final = frozenset({Aspect.GLIBC, Aspect.ABI, Aspect.GPU})
@@ -409,7 +414,7 @@ def one_runtime_is_installed(examined: Examined) -> Iterator[Defect]:
         (major,) = cuda_majors_of(name) or (0,)
         if cuda is None or major != cuda.major:
             users = sorted(
-                user for user, each in examined.by_project.items() if name in each.needed and user != project
+                user for user, installed in examined.by_project.items() if name in installed.needed and user != project
             )
             torch = f"torch is for CUDA {cuda}" if cuda else "no torch says which one is meant"
             detail = f"{name} of {project} is installed beside another CUDA's: {torch}; "

@@ -90,8 +90,8 @@ def find_interpreter(folder: Path, environment: Path | None) -> Path | None:
     uv, declarations = find_uv(), (path / name for path in (folder, *folder.parents) for name in _DECLARATIONS)
     if not named and not any(map(Path.exists, declarations)):
         names = ((name, place) for place in program_folders() for name in ("python3", "python"))
-        found = (Path(program) for name, place in names if (program := shutil.which(name, path=place)))
-        python = next((each for each in found if not is_ours(each)), None)
+        programs = (Path(program) for name, place in names if (program := shutil.which(name, path=place)))
+        python = next((each for each in programs if not is_ours(each)), None)
         if python or uv is None:
             return python
     return _declared_python(folder, uv)
@@ -122,8 +122,8 @@ def _declared_python(folder: Path, uv: Path | None) -> Path | None:
                 return Path(process.run([*argv, *cache], env=variables, timeout=60).splitlines()[-1])
         return None
     version = _REQUEST.fullmatch(request)
-    found = (named and shutil.which(named)) or (version and find_program(f"python{version['release']}"))
-    return Path(found) if found else None
+    python = (named and shutil.which(named)) or (version and find_program(f"python{version['release']}"))
+    return Path(python) if python else None
 
 
 def declared_request(folder: Path) -> str:
@@ -316,19 +316,19 @@ class Overrides:
 def detect_environment(python: Path | None, overrides: Overrides) -> TargetEnvironment:
     """Detect the target. On another platform than this machine's, driver and GPUs cannot be detected."""
     if python is not None:
-        found = environment_of(python)
+        environment = environment_of(python)
     elif overrides.python:
-        found = _describe_this_machine(overrides.python)
+        environment = _describe_this_machine(overrides.python)
     else:
         raise UsageError(
             "no-python",
             "no Python to choose wheels for",
             hint="make one with 'uv venv', or give --python-path or --python 3.12",
         )
-    elsewhere = overrides.platform is not None and overrides.platform != found.platform
+    elsewhere = overrides.platform is not None and overrides.platform != environment.platform
     if not elsewhere:
-        found = _with_backend(_with_driver(found, overrides))
-    return _apply_overrides(found, overrides, elsewhere=elsewhere)
+        environment = _with_backend(_with_driver(environment, overrides))
+    return _apply_overrides(environment, overrides, elsewhere=elsewhere)
 
 
 def _describe_this_machine(python: PythonVersion) -> TargetEnvironment:
@@ -346,38 +346,40 @@ def _describe_this_machine(python: PythonVersion) -> TargetEnvironment:
     )
 
 
-def _with_driver(found: TargetEnvironment, overrides: Overrides) -> TargetEnvironment:
+def _with_driver(environment: TargetEnvironment, overrides: Overrides) -> TargetEnvironment:
     version, origin = (overrides.driver, "--driver") if overrides.driver else driver_version()
     if version is None:
-        return found
-    found = replace(found, driver=version, origins={**found.origins, "driver": origin})
+        return environment
+    environment = replace(environment, driver=version, origins={**environment.origins, "driver": origin})
     if overrides.gpus:
-        return found
-    return replace(found, gpus=find_gpus(), origins={**found.origins, "gpus": "nvidia-smi"})
+        return environment
+    return replace(environment, gpus=find_gpus(), origins={**environment.origins, "gpus": "nvidia-smi"})
 
 
-def _with_backend(found: TargetEnvironment) -> TargetEnvironment:
+def _with_backend(environment: TargetEnvironment) -> TargetEnvironment:
     """Apply the torch backend that is set for uv, if no torch is installed.
 
     https://docs.astral.sh/uv/reference/environment/#uv_torch_backend
     """
     backend = os.environ.get("UV_TORCH_BACKEND", "auto")
-    if found.torch or backend == "auto":
-        return found
-    origins = {**found.origins, "cuda": "UV_TORCH_BACKEND"}
+    if environment.torch or backend == "auto":
+        return environment
+    origins = {**environment.origins, "cuda": "UV_TORCH_BACKEND"}
     if not backend.startswith("cu"):
-        return replace(found, cpu_only=True, origins=origins)
+        return replace(environment, cpu_only=True, origins=origins)
     try:
-        return replace(found, cuda=CudaVersion.parse(backend), origins=origins)
+        return replace(environment, cuda=CudaVersion.parse(backend), origins=origins)
     except ValueError as error:
         raise UsageError("torch-backend-invalid", f"UV_TORCH_BACKEND: {error}") from None
 
 
-def _apply_overrides(found: TargetEnvironment, overrides: Overrides, *, elsewhere: bool) -> TargetEnvironment:
+def _apply_overrides(environment: TargetEnvironment, overrides: Overrides, *, elsewhere: bool) -> TargetEnvironment:
     if elsewhere:
         linux = overrides.platform and overrides.platform.is_linux
-        found = replace(found, driver=None, driver_cuda=None, gpus=(), libc=PUBLISHED_LIBC if linux else None)
-    found = _with_given_torch(found, overrides.torch, overrides.cuda)
+        environment = replace(
+            environment, driver=None, driver_cuda=None, gpus=(), libc=PUBLISHED_LIBC if linux else None
+        )
+    environment = _with_given_torch(environment, overrides.torch, overrides.cuda)
     given = {
         name: value
         for name in ("python", "platform", "libc", "cxx11_abi", "driver")
@@ -385,24 +387,24 @@ def _apply_overrides(found: TargetEnvironment, overrides: Overrides, *, elsewher
     }
     if overrides.gpus:
         given["gpus"] = tuple(Gpu(capability=architecture) for architecture in overrides.gpus)
-    origins = {**found.origins, **{name: f"--{name.replace('_', '-').removesuffix('s')}" for name in given}}
-    if given.get("python", found.python) != found.python:
-        found = replace(found, python_release=None, interpreter=None)  # these belong to another Python
-    driver_cuda = None if overrides.driver else found.driver_cuda
-    return replace(found, **given, driver_cuda=driver_cuda, origins=origins)
+    origins = {**environment.origins, **{name: f"--{name.replace('_', '-').removesuffix('s')}" for name in given}}
+    if given.get("python", environment.python) != environment.python:
+        environment = replace(environment, python_release=None, interpreter=None)  # these belong to another Python
+    driver_cuda = None if overrides.driver else environment.driver_cuda
+    return replace(environment, **given, driver_cuda=driver_cuda, origins=origins)
 
 
 def _with_given_torch(
-    found: TargetEnvironment, torch: NamedTorch | None, cuda: CudaVersion | int | None
+    environment: TargetEnvironment, torch: NamedTorch | None, cuda: CudaVersion | int | None
 ) -> TargetEnvironment:
     """Apply a given torch and CUDA; the installed build counts only if it has the requested CUDA."""
-    if torch is None and (cuda is None or (found.cuda and cuda == found.cuda.major)):
-        return replace(found, cuda_major=found.cuda.major if cuda and found.cuda else None)
-    origins = {**found.origins, **({"torch": "--torch"} if torch else {}), **({"cuda": "--cuda"} if cuda else {})}
-    target = replace(found, cpu_only=False, cxx11_abi=None, torch_release=None)
+    if torch is None and (cuda is None or (environment.cuda and cuda == environment.cuda.major)):
+        return replace(environment, cuda_major=environment.cuda.major if cuda and environment.cuda else None)
+    origins = {**environment.origins, **({"torch": "--torch"} if torch else {}), **({"cuda": "--cuda"} if cuda else {})}
+    target = replace(environment, cpu_only=False, cxx11_abi=None, torch_release=None)
     if torch:
-        if found.torch not in (None, torch.torch):  # its CUDA need not be one of this torch
-            target = replace(target, cuda=None, preferred_cuda=found.cuda)
+        if environment.torch not in (None, torch.torch):  # its CUDA need not be one of this torch
+            target = replace(target, cuda=None, preferred_cuda=environment.cuda)
         target = replace(target, torch=torch.torch)
         if torch.cpu_only or torch.cuda:
             if cuda not in (None, torch.cuda, torch.cuda and torch.cuda.major):

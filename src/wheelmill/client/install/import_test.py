@@ -185,7 +185,7 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
 
 def name_sections(codes: Iterable[str]) -> str | None:
     """Name the sections of the document that explain these codes; None if this installation knows no place of it."""
-    found = set(codes)
-    titles = [f'"{title}"' for title, explains in SECTIONS.items() if not found.isdisjoint(explains)]
+    reported = set(codes)
+    titles = [f'"{title}"' for title, explains in SECTIONS.items() if not reported.isdisjoint(explains)]
     page = own_document(PAGE)
     return f"explained in {page}: {', '.join(titles)}" if page else None

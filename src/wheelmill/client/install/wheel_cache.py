@@ -70,12 +70,12 @@ class WheelCache:
         filename = _check_filename(wanted.filename)
         sha256 = wanted.sha256 or self._recall(wanted.url)
         if sha256 and (path := self.directory / sha256 / filename).exists():
-            if (found := sha256_of(path)) == sha256:
+            if (actual := sha256_of(path)) == sha256:
                 return CachedWheel(path=path, sha256=sha256, size=path.stat().st_size)
             path.unlink()
             raise IntegrityError(
                 "cached-file-changed",
-                f"{path} was changed on disk: it has sha256 {found}",
+                f"{path} was changed on disk: it has sha256 {actual}",
                 hint="it was removed from the cache; run the command again to download it",
             )
         if self.offline:
@@ -93,16 +93,16 @@ class WheelCache:
                 promised=wanted.size,
                 received=lambda size: progress.show_download(filename, size, wanted.size),
             )
-        found = download.sha256
-        if found != (wanted.sha256 or found):
+        sha256 = download.sha256
+        if sha256 != (wanted.sha256 or sha256):
             partial.unlink()
-            raise IntegrityError("hash-differs", f"{wanted.url} has sha256 {found}, not the promised {wanted.sha256}")
-        path = self.directory / found / filename
+            raise IntegrityError("hash-differs", f"{wanted.url} has sha256 {sha256}, not the promised {wanted.sha256}")
+        path = self.directory / sha256 / filename
         path.parent.mkdir(parents=True, exist_ok=True)
         partial.replace(path)
         if wanted.sha256 is None:
-            write_bytes(self._memory_of(wanted.url), found.encode())
-        return CachedWheel(path=path, sha256=found, size=download.size)
+            write_bytes(self._memory_of(wanted.url), sha256.encode())
+        return CachedWheel(path=path, sha256=sha256, size=download.size)
 
     def _recall(self, url: str) -> Sha256 | None:
         """The hash of the first download from a URL without a given hash; None if there was none."""

@@ -186,13 +186,13 @@ def lock_environments(
 
 
 def _requirements(resolution: Resolution, beside: Iterable[Requirement]) -> list[str]:
-    found = [str(each) for each in beside]
+    texts = [str(each) for each in beside]
     if torch := resolution.torch:
-        found.append(f"torch{torch.pin}")
+        texts.append(f"torch{torch.pin}")
     for choice in resolution.choices.values():
-        found += (requirements_line(str(each)) for each in choice.requirements(resolution.environment))
+        texts += (requirements_line(str(each)) for each in choice.requirements(resolution.environment))
     chosen = {choice.candidate.project for choice in resolution.choices.values()}
-    return [text for text in found if canonicalize_name(Requirement(text).name) not in chosen]
+    return [text for text in texts if canonicalize_name(Requirement(text).name) not in chosen]
 
 
 def _complete(resolution: Resolution, cache: WheelCache, progress: Progress) -> Resolution:
@@ -226,14 +226,14 @@ def forecast_packages(
     project's other dependencies.
     """
     (lock,) = lock_environments([resolution], beside=beside, known=_wishes(present), cache=cache, progress=progress)
-    found = dict(present)
+    after = dict(present)
     for package in lock.packages:
         project, version = canonicalize_name(package.name), str(package.version)
         if project in present and Version(version).local is None and _public(present[project]) == version:
             continue  # the installed torch has a label, which versions on an index lack
         size = next((wheel.size for wheel in package.wheels or ()), None)
-        found[project] = InstalledPackage(version=version, size=size)
-    return found
+        after[project] = InstalledPackage(version=version, size=size)
+    return after
 
 
 def _wishes(present: Mapping[ProjectName, InstalledPackage]) -> Pylock:

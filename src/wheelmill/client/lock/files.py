@@ -58,12 +58,12 @@ def merge(locks: Sequence[EnvironmentLock]) -> Pylock:
             entries.setdefault((package.name, str(package.version)), []).append((place, package))
     packages = []
     for key in sorted(entries):
-        found = entries[key]
+        alike = entries[key]
         marker = None
-        if len(found) < len(locks):
+        if len(alike) < len(locks):
             markers = distinguishing_markers(environments)
-            marker = Marker(" or ".join(sorted(f"({markers[place]})" for place, _ in found)))
-        packages.append(_one_of([package for _, package in found], marker))
+            marker = Marker(" or ".join(sorted(f"({markers[place]})" for place, _ in alike)))
+        packages.append(_one_of([package for _, package in alike], marker))
     described = [{key: str(word) for key, word in each.in_json.items() if word is not None} for each in environments]
     return Pylock(
         lock_version=Version("1.0"),
@@ -92,13 +92,13 @@ def requirements_text(locks: Sequence[EnvironmentLock]) -> bytes:
 
     Where environments differ, each has a line with its marker.
     """
-    found: dict[str, dict[int, tuple[str, tuple[str, ...]]]] = {}
+    by_name: dict[str, dict[int, tuple[str, tuple[str, ...]]]] = {}
     for place, lock in enumerate(locks):
         for name, line in _lines(lock):
-            found.setdefault(name, {})[place] = line
+            by_name.setdefault(name, {})[place] = line
     written = []
-    for name in sorted(found):
-        lines = found[name]
+    for name in sorted(by_name):
+        lines = by_name[name]
         if len(lines) == len(locks) and len(set(lines.values())) == 1:
             requirement, hashes = lines[0]
             written.append(requirements_line(requirement, *hashes))
@@ -157,8 +157,8 @@ def _with_urls(package: Package, folder: Path) -> Package:
         files = [PackageWheel(url=archive.url, path=archive.path, size=archive.size, hashes=archive.hashes)]
         package = replace(package, archive=None)
     wheels = [
-        replace(each, name=each.filename, url=each.url or (folder / (each.path or "")).as_uri(), path=None)
-        for each in files
+        replace(file, name=file.filename, url=file.url or (folder / (file.path or "")).as_uri(), path=None)
+        for file in files
     ]
     return replace(package, wheels=wheels or None)
 

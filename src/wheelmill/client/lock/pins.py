@@ -84,8 +84,8 @@ def replace_dependencies(texts: Sequence[str], pins: Sequence[Pin]) -> list[str]
     """Replace the dependencies on a project for the targets of pins, and keep the extras; see `replace_by_marker`."""
     had = list(map(Requirement, texts))
     extras = {extra for each in had for extra in each.extras}
-    found = replace_by_marker([each.marker for each in had], pins)
-    return [texts[each] if isinstance(each, int) else each.with_extras(extras).dependency for each in found]
+    merged = replace_by_marker([each.marker for each in had], pins)
+    return [texts[each] if isinstance(each, int) else each.with_extras(extras).dependency for each in merged]
 
 
 def pins_of(resolutions: Sequence[Resolution], *, named_indexes: bool = True) -> dict[ProjectName, tuple[Pin, ...]]:
@@ -95,21 +95,21 @@ def pins_of(resolutions: Sequence[Resolution], *, named_indexes: bool = True) ->
     Without ``named_indexes``, for projects that cannot set the index of one dependency, every wheel is pinned by URL
     and hash.
     """
-    found = defaultdict[ProjectName, dict[int, Pin]](dict)
+    by_project = defaultdict[ProjectName, dict[int, Pin]](dict)
     platforms = defaultdict[ProjectName, set[Platform]](set)
     for place, resolution in enumerate(resolutions):
         for choice in resolution.choices.values():
             project, pin = choice.candidate.project, _pin(choice, named_indexes=named_indexes)
-            found[project][place] = pin
+            by_project[project][place] = pin
             platforms[project] |= platforms_of(choice.candidate.tags) | (choice.platforms if pin.index else set())
             platforms[TORCH] |= platforms[project] if choice.needs_torch else set()
         if torch := resolution.torch:
             url = resolution.torch_index
             index = Index(name=f"wheelmill-pytorch-{resolution.torch_backend}", url=url) if url else None
-            found[TORCH][place] = Pin(requirement=f"torch{torch.pin}", index=index)
+            by_project[TORCH][place] = Pin(requirement=f"torch{torch.pin}", index=index)
             platforms[TORCH] |= PLATFORMS.keys() if resolution.asks_torch else set()
     environments = [resolution.environment for resolution in resolutions]
-    return {project: (*_with_markers(pins, platforms[project], environments),) for project, pins in found.items()}
+    return {project: (*_with_markers(pins, platforms[project], environments),) for project, pins in by_project.items()}
 
 
 def _with_markers(
@@ -126,8 +126,8 @@ def _with_markers(
     markers = distinguishing_markers(environments)
     if len({each.platform for each in environments}) == 1 and not is_for_all:
         markers = [full_marker(each) for each in environments]
-    for place, each in pins.items():
-        yield replace(each, marker=markers[place], environments=(environments[place],))
+    for place, pin in pins.items():
+        yield replace(pin, marker=markers[place], environments=(environments[place],))
 
 
 def _pin(choice: Choice, *, named_indexes: bool) -> Pin:

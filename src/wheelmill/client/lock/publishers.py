@@ -54,8 +54,8 @@ def with_publishers(lock: Pylock, publishers: Publishers) -> Pylock:
     packages = []
     for package in lock.packages:
         files = _files_of(package)
-        found = {_text_of(each): each for file in files & publishers.keys() for each in publishers[file]}
-        identities = [found[text] for text in sorted(found)] if files <= publishers.keys() else []
+        by_text = {_text_of(each): each for file in files & publishers.keys() for each in publishers[file]}
+        identities = [by_text[text] for text in sorted(by_text)] if files <= publishers.keys() else []
         packages.append(replace(package, attestation_identities=identities or None))
     return replace(lock, packages=packages)
 
@@ -75,11 +75,11 @@ def check_publishers(lock: Pylock, wheels: Iterable[WantedWheel], cache: WheelCa
     named = {file: each for file, each in publishers_named_in(lock.packages).items() if file in wanted}
     obstacle = obstacle_to_verification(cache)
     own = {} if obstacle else {file: each for file, each in named.items() if any("signer" in one for one in each)}
-    found = read_publishers([wanted[file] for file in own], cache)
+    verified = read_publishers([wanted[file] for file in own], cache)
     faults = [
-        f"{file[0]} is attested by {_texts_of(found.get(file, ()))}, not by {_texts_of(publishers)}"
+        f"{file[0]} is attested by {_texts_of(verified.get(file, ()))}, not by {_texts_of(publishers)}"
         for file, publishers in own.items()
-        if not any(each in found.get(file, ()) for each in publishers)
+        if not any(each in verified.get(file, ()) for each in publishers)
     ]
     if faults:
         hint = "if you trust that, 'wheelmill lock --upgrade' writes it"
@@ -99,8 +99,8 @@ def changed_publishers(locked: Iterable[Package], chosen: Iterable[Candidate], c
     wheels = [each for each in chosen if each.project in named]
     if wheels and (obstacle := obstacle_to_verification(cache)):
         return [f"publishers are not compared: {obstacle}"]
-    found = read_publishers(wheels, cache)
-    now = {(each.project, _texts_of(found.get((each.filename, each.sha256 or ""), ()))) for each in wheels}
+    verified = read_publishers(wheels, cache)
+    now = {(each.project, _texts_of(verified.get((each.filename, each.sha256 or ""), ()))) for each in wheels}
     changed = sorted((project, after) for project, after in now if after != named[project])
     return [f"publisher of {project}: {named[project]} -> {after}" for project, after in changed]
 

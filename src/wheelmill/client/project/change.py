@@ -193,8 +193,8 @@ def find_declared_cuda(torches: Iterable[Requirement], indexes: Iterable[str]) -
     """Find the CUDA of a pin such as ``2.8.0+cu128``, or of an index's URL; None if there is none, or several."""
     labels = (each.version.partition("+")[2] for torch in torches for each in range_of(torch))
     words = {*labels, *(word for url in indexes for word in url.split("/"))}
-    found = {CudaVersion.parse(word) for word in words if _CUDA_TAG.fullmatch(word)}
-    return found.pop() if len(found) == 1 else None
+    cudas = {CudaVersion.parse(word) for word in words if _CUDA_TAG.fullmatch(word)}
+    return cudas.pop() if len(cudas) == 1 else None
 
 
 def _find_python_gap(pyproject: PyprojectEditor, project: ProjectName, pins: Sequence[Pin]) -> Iterator[str]:

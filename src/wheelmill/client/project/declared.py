@@ -138,23 +138,28 @@ def asked_with_pins(
 
     ``urls`` are those that do not stand in the requirements.
     """
-    found = {canonicalize_name(each.name): each for each in asked}
+    by_name = {canonicalize_name(each.name): each for each in asked}
     by_url = {}
-    for each in requirements:
-        name, wheel = canonicalize_name(each.name), wheel_behind(each.url or urls.get(each.name, ""))
+    for requirement in requirements:
+        name, wheel = (
+            canonicalize_name(requirement.name),
+            wheel_behind(requirement.url or urls.get(requirement.name, "")),
+        )
         if wheel and name != TORCH:
             by_url[name] = Requirement(f"{name}=={wheel.version.public}")
-        elif name in tied and any(part.operator == "==" and part.version[-2:] != ".*" for part in each.specifier):
-            found.setdefault(name, Requirement(str(each).partition(";")[0]))
-    return tuple((found or by_url).values())
+        elif name in tied and any(
+            part.operator == "==" and part.version[-2:] != ".*" for part in requirement.specifier
+        ):
+            by_name.setdefault(name, Requirement(str(requirement).partition(";")[0]))
+    return tuple((by_name or by_url).values())
 
 
 def given_sources(path: Path, resolutions: Iterable[Resolution]) -> Mapping[ProjectName, list[str]]:
     """List the options that named the sources of chosen wheels, with paths from the folder of a project's file."""
     chosen = [choice.candidate for each in resolutions for choice in each.choices.values()]
-    found: dict[ProjectName, list[str]] = {}
+    sources: dict[ProjectName, list[str]] = {}
     for project, given in dict.fromkeys((each.project, each.source.given) for each in chosen):
         if given:
             text = given if ":" in given else Path(os.path.relpath(given, path.parent)).as_posix()
-            found.setdefault(project, []).append(text)
-    return found
+            sources.setdefault(project, []).append(text)
+    return sources

@@ -155,12 +155,12 @@ def read_journal(path: Path) -> Journal:
 
 def journals_about(place: Path) -> list[Path]:
     """List this user's journals for a place."""
-    found = []
+    journals = []
     for path in sorted(_all_journals()):
         with suppress(FileNotFoundError):  # its writer has just ended
             if is_mine(path) and str(behind_links(place)) in _head_of(path)[1]:
-                found.append(path)
-    return found
+                journals.append(path)
+    return journals
 
 
 def _head_of(path: Path) -> tuple[int, list[str]]:

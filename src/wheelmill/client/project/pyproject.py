@@ -54,8 +54,8 @@ class PyprojectEditor(TomlTables):
         for keys in inside:
             entries = entries_of(known.get(keys[-1]) if keys[:-1] == GROUPS else None)
             inside += {(*GROUPS, str(each.get("include-group"))) for each in entries} - {*inside}
-        found = ((each.name, self.list_keys if keys in inside else keys) for keys, _, each in self._dependencies())
-        return {canonicalize_name(name): (*keys[:-1], canonicalize_name(keys[-1])) for name, keys in found}
+        named = ((each.name, self.list_keys if keys in inside else keys) for keys, _, each in self._dependencies())
+        return {canonicalize_name(name): (*keys[:-1], canonicalize_name(keys[-1])) for name, keys in named}
 
     def choose_list(self, keys: tuple[str, ...]) -> None:
         """Write new dependencies into a list, which need not exist yet."""
@@ -117,11 +117,11 @@ class PyprojectEditor(TomlTables):
         They include the extras of the project's dependencies.
         """
         table = self.table("tool", "wheelmill") or {}
-        found = [requirement for _, requirement in self._parse("tool.wheelmill.packages", table.get("packages"))]
-        for requirement in found:
+        requests = [requirement for _, requirement in self._parse("tool.wheelmill.packages", table.get("packages"))]
+        for requirement in requests:
             if dependency := self.requirement_on(canonicalize_name(requirement.name)):
                 requirement.extras |= dependency.extras
-        return tuple(found)
+        return tuple(requests)
 
     @property
     def source_urls(self) -> Mapping[str, str]:
@@ -222,12 +222,12 @@ class PyprojectEditor(TomlTables):
             )
         if key not in table:
             table[key] = tomlkit.array().multiline(multiline=True)
-        found = ((place, each.name) for _, place, each in self._dependencies())
-        return table[key], [place for place, name in found if canonicalize_name(name) == project]
+        named = ((place, each.name) for _, place, each in self._dependencies())
+        return table[key], [place for place, name in named if canonicalize_name(name) == project]
 
     def _keys_of(self, project: ProjectName) -> tuple[str, ...]:
-        found = (keys for keys, _, each in self._dependencies() if canonicalize_name(each.name) == project)
-        return next(found, self.list_keys)
+        lists = (keys for keys, _, each in self._dependencies() if canonicalize_name(each.name) == project)
+        return next(lists, self.list_keys)
 
     def _dependencies(self) -> Iterator[tuple[tuple[str, ...], int, Requirement]]:
         """Yield each dependency, with its list and its place there; of several lists that have it, the first counts."""
@@ -297,11 +297,11 @@ class IndexTables(PyprojectEditor):
         entries = self._source_entries(project)
         is_released = project == TORCH and not pins
         new = [each for each in had if each not in entries or (is_released and self._is_by_hand(each))]
-        for each in replace_by_marker([self._marker_of(entry) for entry in entries], pins):
-            if isinstance(each, int):
-                new.append(entries[each])
-            elif each.index:
-                new.append(self._source_entry(each, each.index))
+        for item in replace_by_marker([self._marker_of(entry) for entry in entries], pins):
+            if isinstance(item, int):
+                new.append(entries[item])
+            elif item.index:
+                new.append(self._source_entry(item, item.index))
         if not new:
             self.prune(*self._sources_of(project), self._source_key(project))
         elif new != had:
@@ -324,10 +324,10 @@ class IndexTables(PyprojectEditor):
 
     def _source_entries(self, project: ProjectName) -> list[MutableMapping[str, Any]]:
         """The sources of a dependency, without those that uv limits to an extra or a group where it does not stand."""
-        found = entries_of((self.table(*self._sources_of(project)) or {}).get(self._source_key(project)))
+        entries = entries_of((self.table(*self._sources_of(project)) or {}).get(self._source_key(project)))
         for word, table in (("extra", EXTRAS), ("group", GROUPS)):
-            found = [each for each in found if word not in each or (*table, each[word]) == self._keys_of(project)]
-        return found
+            entries = [each for each in entries if word not in each or (*table, each[word]) == self._keys_of(project)]
+        return entries
 
     def _marker_of(self, entry: object) -> Marker | None:
         text = entry.get(self.marker_word) if isinstance(entry, Mapping) else None

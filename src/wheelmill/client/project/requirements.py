@@ -149,9 +149,9 @@ class RequirementsFile:
 def source_of(path: Path) -> Path:
     """The ``.in`` file beside a requirements file that pip-compile or uv compiled it from; else the file itself."""
     words = _compiler_words(RequirementsFile.read(path, "").before)
-    found = {path.with_name(Path(word).name) for word in words if word.endswith(".in")}
-    found = {each for each in found if each.is_file()}
-    return found.pop() if len(found) == 1 else path
+    sources = {path.with_name(Path(word).name) for word in words if word.endswith(".in")}
+    sources = {each for each in sources if each.is_file()}
+    return sources.pop() if len(sources) == 1 else path
 
 
 def _compiler_words(lines: Iterable[str]) -> list[str]:
@@ -285,9 +285,9 @@ class RequirementsProject:
         links = links_after(file.links, resolutions)
         gone = {project for _, project in file.links - links} - {project for _, project in links} - {*kept}
         lines = [text for text in file.pinned if canonicalize_name(Requirement(text).name) not in {*pins, *gone}]
-        for name, each in pins.items():
+        for name, of_project in pins.items():
             had = [text for text in file.pinned if canonicalize_name(Requirement(text).name) == name]
-            lines += replace_dependencies(had, each)
+            lines += replace_dependencies(had, of_project)
         indexes = {pin.index.url for pin in pins.get(TORCH, ()) if pin.index} if TORCH in pins else set(file.indexes)
         chosen = [choice for each in resolutions for choice in each.choices.values()]
         torch_for = file.torch_for | {each.candidate.project for each in chosen if each.needs_torch}

@@ -109,8 +109,8 @@ class UvScript(UvProject):
     @property
     def own_python(self) -> Path | None:
         """The interpreter of its environment in uv's cache."""
-        found = self.found_python
-        return found if found and found.parents[2].name.startswith("environments-v") else None
+        python = self.found_python
+        return python if python and python.parents[2].name.startswith("environments-v") else None
 
     @property
     def found_python(self) -> Path | None:

@@ -81,21 +81,21 @@ class TomlTables:
 
     def table(self, *keys: str) -> MutableMapping[str, Any] | None:
         """The table under some keys; None if there is none."""
-        found: Any = self._document
+        table: Any = self._document
         for depth, key in enumerate(keys, 1):
-            found = found.get(key)
-            if found is None:
+            table = table.get(key)
+            if table is None:
                 return None
-            if not isinstance(found, MutableMapping):
+            if not isinstance(table, MutableMapping):
                 raise UsageError("table-invalid", f"{self.path}: {'.'.join(keys[:depth])}: expected a table")
-        return found  # type: ignore[no-any-return]  # tomlkit's containers are mappings
+        return table  # type: ignore[no-any-return]  # tomlkit's containers are mappings
 
     def array_of_tables(self, *keys: str) -> list[MutableMapping[str, Any]]:
         """The array of tables under some keys; empty if there is none."""
-        found = (self.table(*keys[:-1]) or {}).get(keys[-1], [])
-        if not isinstance(found, list) or not all(isinstance(each, MutableMapping) for each in found):
+        tables = (self.table(*keys[:-1]) or {}).get(keys[-1], [])
+        if not isinstance(tables, list) or not all(isinstance(each, MutableMapping) for each in tables):
             raise UsageError("table-invalid", f"{self.path}: {'.'.join(keys)}: expected an array of tables")
-        return found
+        return tables
 
     def make_table(self, *keys: str) -> MutableMapping[str, Any]:
         """Return the table under some keys, creating it if it is missing."""

@@ -493,17 +493,17 @@ class PoetryProject(LockedProject):
 
 def _texts(name: str, value: Any) -> list[str]:  # noqa: ANN401 - TOML
     """Translate a dependency of Poetry's own table to PEP 508; only its name if PEP 508 cannot express it."""
-    found = []
+    texts = []
     for entry in value if isinstance(value, list) else [value]:
         table = entry if isinstance(entry, MutableMapping) else {"version": str(entry)}
         extras = f"[{','.join(table['extras'])}]" if table.get("extras") else ""
         marker = f" ; {table['markers']}" if table.get("markers") else ""
         try:
             place = f" @ {table['url']}" if "url" in table else specifiers_of(str(table.get("version", "*")))
-            found.append(str(read_requirement(f"{name}{extras}{place}{marker}")))
+            texts.append(str(read_requirement(f"{name}{extras}{place}{marker}")))
         except ValueError:
-            found.append(name)
-    return found
+            texts.append(name)
+    return texts
 
 
 def _constraint_of(requirement: Requirement, had: object) -> object:

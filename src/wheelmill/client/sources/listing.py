@@ -70,13 +70,13 @@ def candidates_of(
     project: ProjectName, places: Sequence[ListingPlace], pages: Pages, accepts: Accepts = lambda _place, _group: True
 ) -> list[Candidate]:
     """List the wheels of a project, in the order of its places; ``accepts`` filters them by tags and local version."""
-    found: dict[tuple[str, str | None], Candidate] = {}
+    candidates: dict[tuple[str, str | None], Candidate] = {}
     for place in places:
         for base, group, link in _links_at(project, place, pages, accepts):
             if candidate := candidate_of(link, group, base, place):
                 # Some pages repeat a link, and some sources share a page.
-                found.setdefault((candidate.url, candidate.sha256), candidate)
-    return list(found.values())
+                candidates.setdefault((candidate.url, candidate.sha256), candidate)
+    return list(candidates.values())
 
 
 def outcomes_of(project: ProjectName, places: Sequence[ListingPlace], pages: Pages) -> dict[Source, SourceOutcome]:
@@ -223,15 +223,15 @@ def known_projects(
     for url, names in (budget or Budget()).ask(_ask_for_list, asked, seconds=_SECONDS):
         if names and not isinstance(names, WheelmillError):
             cache.keep_fact(f"projects:{url}", json.dumps(sorted(names)))
-    found: set[ProjectName] = set()
+    projects: set[ProjectName] = set()
     for source in sources:
         if source.projects:
-            found |= set(_project_names(source.projects))
+            projects |= set(_project_names(source.projects))
             continue
-        found |= set(_project_names(cache.projects_below(source.url.partition("{")[0])))
+        projects |= set(_project_names(cache.projects_below(source.url.partition("{")[0])))
         if source.kind is SourceKind.SIMPLE:
-            found |= set(json.loads(cache.fact(f"projects:{source.url}") or "[]"))
-    return found
+            projects |= set(json.loads(cache.fact(f"projects:{source.url}") or "[]"))
+    return projects
 
 
 def _ask_for_list(web: Web, url: str) -> set[ProjectName]:
@@ -273,11 +273,11 @@ class VariantWheel:
 
 def variant_wheels(project: ProjectName, places: Sequence[ListingPlace], pages: Pages) -> list[VariantWheel]:
     """List every variant wheel of a project; see `candidates_of`."""
-    found: dict[str, VariantWheel] = {}
+    by_url: dict[str, VariantWheel] = {}
     for place in places:
         for wheel in _variant_wheels_at(project, place, pages):
-            found.setdefault(wheel.candidate.url, wheel)
-    return list(found.values())
+            by_url.setdefault(wheel.candidate.url, wheel)
+    return list(by_url.values())
 
 
 def count_variant_wheels(project: ProjectName, places: Sequence[ListingPlace], pages: Pages) -> int:

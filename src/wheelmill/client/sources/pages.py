@@ -351,12 +351,12 @@ class Pages:
 
     def chain(self, url: str) -> list[CachedPage]:
         """List a page in the cache, and its next pages."""
-        found: dict[int, CachedPage] = {}
+        pages: dict[int, CachedPage] = {}
         page = self.cache.page(url)
-        while page and page.id not in found:
-            found[page.id] = page
+        while page and page.id not in pages:
+            pages[page.id] = page
             page = self.cache.page(page.following) if page.following else None
-        return list(found.values())
+        return list(pages.values())
 
     def outcome(self, url: str, project: str) -> PageOutcome:
         """Return the outcome of looking for a project on an updated page and its next pages."""

@@ -119,8 +119,8 @@ def _read_file(path: Path, cache: PageCache | None, given_by: str = "--source") 
     if kept is None:
         from wheelmill.client.sources.sources_file import read_sources_file  # reads YAML
 
-        found = read_sources_file(path)
-        kept = json.dumps(plain_of(found))
+        source_list = read_sources_file(path)
+        kept = json.dumps(plain_of(source_list))
         if cache:
             cache.keep_fact(key, kept)
     sources: SourceList = record_of(SourceList, json.loads(kept))
@@ -171,9 +171,9 @@ def _update(kept: Path, site: str, budget: Budget) -> None:
         raise answer
     promised, content = answer
     if content is not None:
-        if (found := sha256_of_bytes(content)) != promised:
+        if (actual := sha256_of_bytes(content)) != promised:
             raise IntegrityError(
-                "sources-changed", f"{SOURCES} has sha256 {found}; {SOURCES_HASH} says {promised or 'nothing'}"
+                "sources-changed", f"{SOURCES} has sha256 {actual}; {SOURCES_HASH} says {promised or 'nothing'}"
             )
         with temporary_folder() as folder:
             path = folder / "sources.yml"

@@ -21,16 +21,16 @@ from wheelmill.web.credentials import without_credentials
 def read_sources_file(path: Path) -> SourceList:
     """Read a file of sources: ``.toml`` is in gpkg's form, anything else in ours."""
     if path.suffix == ".toml":
-        found = SourceList(site=None, sources=_read_registry(path))
+        source_list = SourceList(site=None, sources=_read_registry(path))
     else:
         file = read_file(path, Sources)
         sources = tuple(_source_of(name, entry) for name, entry in file.sources.items())
-        found = SourceList(site=file.site, sources=sources)
-    urls = [*(source.url for source in found.sources), found.site or ""]
+        source_list = SourceList(site=file.site, sources=sources)
+    urls = [*(source.url for source in source_list.sources), source_list.site or ""]
     if open_secrets := [shown for url in urls if (shown := without_credentials(url)) != url]:
         fault = "a file of sources is not the place for a password: put it into credentials.toml"
         raise ConfigurationError(tuple(f"{path.name}: {shown}: {fault}" for shown in open_secrets))
-    return found
+    return source_list
 
 
 def _source_of(name: str, entry: SourceEntry) -> Source:
@@ -68,15 +68,15 @@ def _read_registry(path: Path) -> tuple[Source, ...]:
         ) from None
     except (OSError, ValueError, RecursionError) as error:
         raise ConfigurationError((f"{path.name}: {error}",)) from None
-    found, faults = [], []
+    sources, faults = [], []
     for number, entry in enumerate(registry.sources):
         try:
-            found.append(_source_of_registry(entry))
+            sources.append(_source_of_registry(entry))
         except ValueError as error:
             faults.append(f"{path.name}: sources.{number}: {error}")
     if faults:
         raise ConfigurationError(tuple(faults))
-    return tuple(found)
+    return tuple(sources)
 
 
 def _source_of_registry(entry: _RegistryEntry) -> Source:

@@ -70,11 +70,11 @@ ListedVariants = Mapping[str, ListedVariant]
 
 def compare_variants(metadata: VariantMetadata, target: TargetEnvironment, machine: Machine) -> ListedVariants:
     """Compare every variant of a list with a machine; notes compare it with the target's torch and GPUs."""
-    own, found = machine_for(metadata, machine), {}
+    own, listed = machine_for(metadata, machine), {}
     ranks = ranks_of(metadata.default_priorities, own)
     for label, properties in metadata.variants.items():
         against = tuple(mismatches_of_properties(properties, own))
-        found[label] = ListedVariant(
+        listed[label] = ListedVariant(
             properties=properties,
             against=against,
             notes=tuple(_notes(properties, target, machine)),
@@ -84,8 +84,8 @@ def compare_variants(metadata: VariantMetadata, target: TargetEnvironment, machi
     if of_gpus and not any(runs_by_cuda(each, target, machine) for each in of_gpus):
         reason = f"is for machines without a GPU, and no variant for GPUs runs here; {machine[NAMESPACE].says}"
         against = (Mismatch(aspect=Aspect.GPU, reason=reason),)  # which installers do not see
-        found |= {label: replace(each, against=against) for label, each in found.items() if not each.properties}
-    return found
+        listed |= {label: replace(each, against=against) for label, each in listed.items() if not each.properties}
+    return listed
 
 
 def _notes(properties: Properties, target: TargetEnvironment, machine: Machine) -> Iterator[str]:
@@ -107,7 +107,7 @@ def read_lists(lists: Iterable[VariantList], cache: PageCache, search: Search) -
     wanted = {each.url: each for each in lists}
     if search.offline:
         return {url: _recall(url, cache) for url in wanted}
-    found: dict[str, VariantMetadata | str] = {}
+    contents: dict[str, VariantMetadata | str] = {}
 
     def ask(web: Web, url: str) -> bytes:
         content = web.read(url, limit=MAX_VARIANT_METADATA)
@@ -120,12 +120,12 @@ def read_lists(lists: Iterable[VariantList], cache: PageCache, search: Search) -
         try:
             if isinstance(content, WheelmillError):
                 raise content
-            found[url] = read_variant_metadata(content)
+            contents[url] = read_variant_metadata(content)
             cache.keep_fact(f"variants:{url}", content.decode(errors="replace"))  # unread parts may be no UTF-8
         except WheelmillError as error:
-            found[url] = str(error)
+            contents[url] = str(error)
     search.progress.line("")
-    return found
+    return contents
 
 
 def _recall(url: str, cache: PageCache) -> VariantMetadata | str:
@@ -169,12 +169,12 @@ class Judge:
     def verdict(self, wheel: VariantWheel) -> VariantVerdict:
         """Compare one wheel."""
         against = self.plain_mismatches(wheel)
-        found = self._variant_of(wheel) if wheel.label else None
-        variant = found if isinstance(found, ListedVariant) else None
+        listed = self._variant_of(wheel) if wheel.label else None
+        variant = listed if isinstance(listed, ListedVariant) else None
         if variant:
             against += variant.against
-        elif isinstance(found, str) and not any(map(is_seen, against)):  # else its list was not requested
-            against.append(Mismatch(aspect=Aspect.VARIANT, reason=found))
+        elif isinstance(listed, str) and not any(map(is_seen, against)):  # else its list was not requested
+            against.append(Mismatch(aspect=Aspect.VARIANT, reason=listed))
         notes = variant.notes if variant else ()
         return VariantVerdict(wheel=wheel, variant=variant, against=tuple(against), notes=notes)
 
@@ -249,12 +249,12 @@ class VariantExplanation:
 
 
 def _possible_wheels(
-    project: ProjectName, found: Finder, judge: Judge
+    project: ProjectName, finder: Finder, judge: Judge
 ) -> tuple[list[VariantWheel], list[VariantWheel]]:
     """List the wheels of a project, and those of them that an installer would consider."""
     wheels = [
-        *variant_wheels(project, found.places(project), found.pages),
-        *(VariantWheel(candidate=each, label=None) for each in found.all_candidates(project)),
+        *variant_wheels(project, finder.places(project), finder.pages),
+        *(VariantWheel(candidate=each, label=None) for each in finder.all_candidates(project)),
     ]
     return wheels, [wheel for wheel in wheels if not any(map(is_seen, judge.plain_mismatches(wheel)))]
 
@@ -266,22 +266,22 @@ def explain_variants(requirement: Requirement, environment: TargetEnvironment, s
     """
     project = canonicalize_name(requirement.name)
     target = search.target(environment)
-    with open_finder([project], target, search) as found:
-        judge = Judge(requirement=requirement, target=target, facts=found.facts)
-        wheels, possible = _possible_wheels(project, found, judge)
-        if not possible and found.ask_again(project):
-            wheels, possible = _possible_wheels(project, found, judge)
-        machine = machine_of(target, found.facts)
-        lists = read_lists(_newest_lists(possible), found.pages.cache, search)
+    with open_finder([project], target, search) as finder:
+        judge = Judge(requirement=requirement, target=target, facts=finder.facts)
+        wheels, possible = _possible_wheels(project, finder, judge)
+        if not possible and finder.ask_again(project):
+            wheels, possible = _possible_wheels(project, finder, judge)
+        machine = machine_of(target, finder.facts)
+        lists = read_lists(_newest_lists(possible), finder.pages.cache, search)
         compared = {
-            url: each if isinstance(each, str) else compare_variants(each, target, machine)
-            for url, each in lists.items()
+            url: content if isinstance(content, str) else compare_variants(content, target, machine)
+            for url, content in lists.items()
         }
         judge = replace(judge, lists=compared)
         verdicts = [judge.verdict(wheel) for wheel in wheels]
         taken = [each for each in verdicts if each.is_taken]
         if search.inspect:
-            verdicts = _with_inspections(judge, verdicts, found, search)
+            verdicts = _with_inspections(judge, verdicts, finder, search)
         best = judge.first(each for each in verdicts if not each.against)
         return VariantExplanation(
             environment=target,
@@ -289,8 +289,8 @@ def explain_variants(requirement: Requirement, environment: TargetEnvironment, s
             verdicts=(*judge.in_order(each for each in verdicts if not each.against), *_nearest(verdicts)),
             taken=judge.first(taken),
             command=_command(best, taken, judge),
-            warnings=(*found.warnings(project), *_unknown_drafts(lists)),
-            sources=tuple(found.outcomes(project).values()),
+            warnings=(*finder.warnings(project), *_unknown_drafts(lists)),
+            sources=tuple(finder.outcomes(project).values()),
         )
 
 
@@ -330,7 +330,7 @@ def _newest_lists(wheels: Iterable[VariantWheel]) -> list[VariantList]:
 
 
 def _with_inspections(
-    judge: Judge, verdicts: Sequence[VariantVerdict], found: Finder, search: Search
+    judge: Judge, verdicts: Sequence[VariantVerdict], finder: Finder, search: Search
 ) -> list[VariantVerdict]:
     """Inspect the wheel that would be taken, and the next one if it does not fit."""
     judged = list(verdicts)
@@ -340,7 +340,7 @@ def _with_inspections(
         if best is None or (url := best.wheel.candidate.url) in seen:
             break
         seen.add(url)
-        inside = inspect_wheels([best.wheel.candidate], found.pages.cache, search)[url]
+        inside = inspect_wheels([best.wheel.candidate], finder.pages.cache, search)[url]
         judged = [_with_inspection(judge, each, inside) if each is best else each for each in judged]
     return judged
 

@@ -73,12 +73,12 @@ def code_note(values: Iterable[str], taken: Iterable[str], target: TargetEnviron
     ``values`` are the variant's, such as ``90_real`` for machine code and ``90_virtual`` for PTX; ``taken`` are those
     that the provider gives for the target.
     """
-    found = _code_on_gpus(values, target)
+    code_on = _code_on_gpus(values, target)
     is_taken = not frozenset(values).isdisjoint(taken)
-    if is_taken and (without := [gpu.sm for gpu, code in found.items() if not code]):
+    if is_taken and (without := [gpu.sm for gpu, code in code_on.items() if not code]):
         return f"installers take it for this GPU, and CUDA runs none of its code on {' and '.join(without)}"
-    if found and not is_taken and all(found.values()):
-        return f"CUDA would run its {' and '.join(sorted({*found.values()}))} here; installers do not take it"
+    if code_on and not is_taken and all(code_on.values()):
+        return f"CUDA would run its {' and '.join(sorted({*code_on.values()}))} here; installers do not take it"
     return None
 
 
@@ -86,8 +86,8 @@ def runs_by_cuda(properties: Properties, target: TargetEnvironment, machine: Mac
     """True if CUDA runs a variant for GPUs, as far as is known: by the major release of the driver, and by its code."""
     features, driver = properties[NAMESPACE], machine[NAMESPACE].values.get(DRIVER)
     majors = {bound.partition(".")[0] for bound in features.get(DRIVER, ())}
-    found = _code_on_gpus(features[GPU], target) if GPU in features else {}
-    return not driver or ((not majors or not majors.isdisjoint(driver)) and (not found or any(found.values())))
+    code_on = _code_on_gpus(features[GPU], target) if GPU in features else {}
+    return not driver or ((not majors or not majors.isdisjoint(driver)) and (not code_on or any(code_on.values())))
 
 
 def _code_on_gpus(values: Iterable[str], target: TargetEnvironment) -> Mapping[Architecture, str]:
@@ -259,8 +259,8 @@ def ranks_of(priorities: Priorities, machine: Machine) -> Ranks:
             (name, feature): _numbered(
                 (value for value in priorities.property.get(name, {}).get(feature, ()) if value in values), values
             )
-            for name, each in machine.items()
-            for feature, values in each.values.items()
+            for name, provider in machine.items()
+            for feature, values in provider.values.items()
         },
     )
 

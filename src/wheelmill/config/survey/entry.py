@@ -285,9 +285,9 @@ def _architectures(facts: Facts) -> Iterator[Guess]:
     elif "TORCH_CUDA_ARCH_LIST" in variables:
         line = variables["TORCH_CUDA_ARCH_LIST"].line
         yield Guess(says="reads TORCH_CUDA_ARCH_LIST", place=facts.at_setup(line))
-    elif found := next(facts.setup.texts_with(*_FLAGS), None):
-        says = f"writes down GPU architectures ({found[0][:40]})"
-        yield Guess(key="gencode", value="replace", says=says, place=facts.at_setup(found[1]))
+    elif flag := next(facts.setup.texts_with(*_FLAGS), None):
+        says = f"writes down GPU architectures ({flag[0][:40]})"
+        yield Guess(key="gencode", value="replace", says=says, place=facts.at_setup(flag[1]))
     elif facts.build_file and (place := facts.cmake.first(CMAKE_ARCHITECTURES)):
         yield Guess(key="gencode", value="replace", says="chooses GPU architectures itself", place=place)
     elif facts.nvcc_line:
@@ -303,8 +303,8 @@ _NOTED_FLAGS: Final = {
 
 def _flags(facts: Facts) -> Iterator[Guess]:
     for words, says in _NOTED_FLAGS.items():
-        if (found := next(facts.setup.texts_with(*words), None)) and (facts.torch or "-std=" not in words):
-            yield Guess(says=says.format(found[0][:40]), place=facts.at_setup(found[1]))
+        if (flag := next(facts.setup.texts_with(*words), None)) and (facts.torch or "-std=" not in words):
+            yield Guess(says=says.format(flag[0][:40]), place=facts.at_setup(flag[1]))
 
 
 def _download(facts: Facts) -> Iterator[Guess]:

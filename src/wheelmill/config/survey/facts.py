@@ -350,7 +350,7 @@ class Facts:
         backend = str(_table(self.pyproject.tables, "build-system").get("build-backend"))
         named = next((file for start, file in _BACKENDS.items() if backend.startswith(start)), None)
         by_cmake = "skbuild" in self.setup.imports or any(
-            "CMakeExtension" in each.kinds for each in self.setup.extensions
+            "CMakeExtension" in extension.kinds for extension in self.setup.extensions
         )
         return named or ("CMakeLists.txt" if by_cmake else None)
 
@@ -378,8 +378,8 @@ class Facts:
             return self.at_setup(self.nvcc_line), "compiles GPU code"
         if self.build_file and (place := self.cmake.first(CMAKE_CUDA)):
             return place, "asks for CUDA"
-        if self.setup.extensions and (found := next(self.setup.texts_with("cuda", "CUDA", "nvcc"), None)):
-            return self.at_setup(found[1]), "speaks of CUDA"
+        if self.setup.extensions and (mention := next(self.setup.texts_with("cuda", "CUDA", "nvcc"), None)):
+            return self.at_setup(mention[1]), "speaks of CUDA"
         return next(((SourcePlace(file=name, line=1), "is GPU code") for name in self.tree.own(*CUDA)), None)
 
     @property

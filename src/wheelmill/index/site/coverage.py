@@ -166,8 +166,8 @@ def _grid(platform: str, outcomes: Mapping[Axes, Mapping[PythonVersion | None, C
     wanted = {
         axes: row for axes, row in outcomes.items() if any(each.state is not State.SKIPPED for each in row.values())
     }
-    found = {python for row in wanted.values() for python, each in row.items() if each.state is not State.SKIPPED}
-    pythons = tuple(sorted(python for python in found if python))
+    planned = {python for row in wanted.values() for python, each in row.items() if each.state is not State.SKIPPED}
+    pythons = tuple(sorted(python for python in planned if python))
     rows = tuple(
         Row(axes=axes, outcomes=tuple(wanted[axes].get(python, _NOT_PLANNED) for python in pythons or (None,)))
         for axes in sorted(wanted, key=_by_age, reverse=True)

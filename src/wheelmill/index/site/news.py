@@ -117,13 +117,13 @@ def feed_of(news: Sequence[News], *, title: str, page: str, root: str, site_url:
     SubElement(feed, "link", rel="alternate", type="text/html", href=above + page)
     if site_url:
         SubElement(feed, "link", rel="self", type="application/atom+xml", href=f"{site_url}{page}{FEED}")
-    for each in news:
+    for item in news:
         entry = SubElement(feed, "entry")
-        _text(entry, "id", _identity([each], f"{each.project}/{each.version}/{in_utc(each.published)}"))
-        _text(entry, "title", each.title)
-        _text(entry, "updated", in_utc(each.published))
-        SubElement(entry, "link", rel="alternate", type="text/html", href=above + each.page)
-        _text(entry, "summary", each.summary)
+        _text(entry, "id", _identity([item], f"{item.project}/{item.version}/{in_utc(item.published)}"))
+        _text(entry, "title", item.title)
+        _text(entry, "updated", in_utc(item.published))
+        SubElement(entry, "link", rel="alternate", type="text/html", href=above + item.page)
+        _text(entry, "summary", item.summary)
     indent(feed)
     written: bytes = tostring(feed, encoding="utf-8", xml_declaration=True)
     return written + b"\n"

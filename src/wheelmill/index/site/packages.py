@@ -125,10 +125,10 @@ def required_here(
 
 def _beneath(name: ProjectName, direct: Mapping[ProjectName, Iterable[ProjectName]]) -> tuple[ProjectName, ...]:
     """Return what a project requires, at whatever distance, also in a cycle."""
-    found = [name]
-    for each in found:  # grows in the loop
-        found += [required for required in direct.get(each, ()) if required not in found]
-    return tuple(found[1:])
+    reached = [name]
+    for project in reached:  # grows in the loop
+        reached += [required for required in direct.get(project, ()) if required not in reached]
+    return tuple(reached[1:])
 
 
 _TITLES: Final[Mapping[Topic, str]] = {

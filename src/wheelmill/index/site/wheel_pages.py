@@ -103,9 +103,9 @@ def _gpus(sass: tuple[str, ...], ptx: tuple[str, ...]) -> str:
     """List the GPUs that run it, and how; GPUs have their compute capability, since card names do not show it."""
     codes = [[Architecture.of_code(code) for code in each] for each in (sass, ptx)]
     lines = [
-        f"<li><b>{gpu}</b> {', '.join(cards)}: {_RUNS[found[0]].format(found[1].capability)}</li>"
+        f"<li><b>{gpu}</b> {', '.join(cards)}: {_RUNS[code[0]].format(code[1].capability)}</li>"
         for gpu, cards in CARDS.items()
-        if (found := running_code(gpu, *codes))
+        if (code := running_code(gpu, *codes))
     ]
     return f'<ul class="plain">{"".join(lines)}</ul>' if lines else "no GPU that is known here"
 
@@ -118,9 +118,9 @@ def _window(window: TorchWindow) -> str:
         if fit.lacks
     ]
     cuda = " built with CUDA" if window.cuda else ""
-    found = [fit.torch for fit in window.torches if not fit.lacks]
-    torches = f"torch {', '.join(found)}{cuda}" if found else "no torch that is known here"
-    why = f", by the {number_of(window.symbols, 'symbol')} of torch that it needs" if found and window.symbols else ""
+    loading = [fit.torch for fit in window.torches if not fit.lacks]
+    torches = f"torch {', '.join(loading)}{cuda}" if loading else "no torch that is known here"
+    why = f", by the {number_of(window.symbols, 'symbol')} of torch that it needs" if loading and window.symbols else ""
     more = f'<ul class="plain">{"".join(lacking)}</ul>' if lacking else ""
     return f"{torches}{why}{more}"
 

@@ -64,8 +64,8 @@ def _checked(failures: KnownFailures) -> KnownFailures:
     if any(failure.failed_at.tzinfo is None for failure in failures.values()):
         raise ValueError("expected 'failed_at' with a time zone")
     return {
-        inputs: replace(each, id=printable(each.id), reason=printable(each.reason), log=printable(each.log))
-        for inputs, each in failures.items()
+        inputs: replace(failure, id=printable(failure.id), reason=printable(failure.reason), log=printable(failure.log))
+        for inputs, failure in failures.items()
     }
 
 
