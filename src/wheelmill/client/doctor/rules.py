@@ -228,8 +228,8 @@ def aliases_have_their_wheels(examined: Examined) -> Iterator[Defect]:
             detail = f"stands for {alias.stands_for} {alias.version}, which is not installed"
             yield replace(against(wheel, DefectCode.ALIAS, detail), project=alias.stands_for)
         elif there.distribution.version != alias.version:
-            installed = f"{alias.stands_for} {there.distribution.version}"
-            detail = f"stands for {alias.stands_for} {alias.version}, but {installed} is installed"
+            other = f"{alias.stands_for} {there.distribution.version}"
+            detail = f"stands for {alias.stands_for} {alias.version}, but {other} is installed"
             yield against(wheel, DefectCode.ALIAS, detail)
 
 

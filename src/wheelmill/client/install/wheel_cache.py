@@ -93,16 +93,16 @@ class WheelCache:
                 promised=wanted.size,
                 received=lambda size: progress.show_download(filename, size, wanted.size),
             )
-        sha256 = download.sha256
-        if sha256 != (wanted.sha256 or sha256):
+        actual = download.sha256
+        if actual != (wanted.sha256 or actual):
             partial.unlink()
-            raise IntegrityError("hash-differs", f"{wanted.url} has sha256 {sha256}, not the promised {wanted.sha256}")
-        path = self.directory / sha256 / filename
+            raise IntegrityError("hash-differs", f"{wanted.url} has sha256 {actual}, not the promised {wanted.sha256}")
+        path = self.directory / actual / filename
         path.parent.mkdir(parents=True, exist_ok=True)
         partial.replace(path)
         if wanted.sha256 is None:
-            write_bytes(self._memory_of(wanted.url), sha256.encode())
-        return CachedWheel(path=path, sha256=sha256, size=download.size)
+            write_bytes(self._memory_of(wanted.url), actual.encode())
+        return CachedWheel(path=path, sha256=actual, size=download.size)
 
     def _recall(self, url: str) -> Sha256 | None:
         """The hash of the first download from a URL without a given hash; None if there was none."""
