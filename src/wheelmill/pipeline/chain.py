@@ -125,8 +125,8 @@ def end_run(
         running = {claim.run for claim in claims.values()}
         others = [
             name
-            for name, state in runs.items()
-            if state.waits_for and name not in running and in_work.isdisjoint(state.waits_for)
+            for name, other in runs.items()
+            if other.waits_for and name not in running and in_work.isdisjoint(other.waits_for)
         ]
         runs.update({name: replace(runs[name], waits_for=()) for name in others})
         own = [run] if left and left.attempt <= MAX_ATTEMPTS and not left.waits_for else []
