@@ -20,6 +20,8 @@ SECONDS: Final = 1_800
 """For all requests of a file together: each has its own limit, which a slow server may reach every time."""
 _PIECE: Final = 64 << 10
 """Minimum bytes of a request: the list of a zip's members is at its end, and mostly shorter."""
+WHOLE: Final = 4 << 20
+"""Bytes up to which a file is read whole from a server that ignores ranges, as `python -m http.server` does."""
 _CONTENT_RANGE: Final = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
 
 
@@ -42,7 +44,7 @@ class RangeFile(io.RawIOBase):
         self._at, self._start, self._held = 0, 0, b""
         if size is None:
             first, last, size = self._fetch(f"-{_PIECE}", _PIECE)
-            if last + 1 != size or first != max(0, size - _PIECE):
+            if last + 1 != size or first not in (0, max(0, size - _PIECE)):
                 raise NetworkError(
                     "range-differs", "the server answers with other bytes than the last ones of the file"
                 )
@@ -85,10 +87,10 @@ class RangeFile(io.RawIOBase):
         """Fetch the next bytes and their surroundings, in place of those held so far."""
         count = min(max(wanted, self._piece), self.size)
         start = min(self._at, self.size - count)
-        span = start, start + count - 1, self.size
-        if self._fetch(f"{span[0]}-{span[1]}", count) != span:
+        span, whole = (start, start + count - 1, self.size), (0, self.size - 1, self.size)
+        if (fetched := self._fetch(f"{span[0]}-{span[1]}", count)) not in (span, whole):
             raise NetworkError("range-differs", "the server gives another range than the one that was asked for")
-        self._start = start
+        self._start = fetched[0]
 
     def _fetch(self, span: str, most: int) -> tuple[int, int, int]:
         """Fetch a range; return the positions of its first and last byte, and the file's size."""
@@ -99,6 +101,11 @@ class RangeFile(io.RawIOBase):
             raise NetworkError("range-too-slow", f"what is read of the file takes longer than {SECONDS} s")
         answer = self._web.get(self._url, span=span, if_range=self._validator, limit=most)
         if answer.status == HTTPStatus.OK:
+            length = answer.headers.get("Content-Length", "")
+            if not self._validator and length.isdecimal() and int(length) <= min(WHOLE, self._budget):
+                self._budget -= int(length)
+                self._held = self._web.read(self._url, limit=WHOLE)
+                return 0, len(self._held) - 1, len(self._held)
             raise NetworkError(
                 "ranges-unusable",
                 "the file changed while it was read" if self._validator else "the server ignores ranges",

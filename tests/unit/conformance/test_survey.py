@@ -6,6 +6,7 @@ from tests.broken_indexes import BROKEN
 from tests.good_index import WHEEL
 from tests.unit.conformance.conftest import Serve, check, numbers
 from wheelmill.conformance import survey
+from wheelmill.web import ranges
 
 
 def test_metadata_of_a_large_wheel_is_read_without_downloading_it(
@@ -23,6 +24,7 @@ def test_a_large_wheel_on_a_server_without_ranges_is_known_by_its_sidecar_alone(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(survey, "MAX_HASHED", 0)
+    monkeypatch.setattr(ranges, "WHOLE", 0)
     server = serve(BROKEN["658.4"])
     server.ranges = False
     assert numbers(check(server)) == ["658.5"]

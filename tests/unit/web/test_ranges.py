@@ -81,6 +81,21 @@ def test_a_file_that_changes_while_it_is_read_is_refused() -> None:
     assert validators == [None, '"1"']
 
 
+@pytest.mark.parametrize("size", [None, len(CONTENT)])
+def test_a_small_file_of_a_server_without_ranges_is_read_whole(size: int | None) -> None:
+    asked = []
+
+    def whole(request: httpx.Request) -> httpx.Response:
+        asked.append("Range" in request.headers)
+        return httpx.Response(200, content=CONTENT)
+
+    with Web(retries=ATTENDED, mounts={"all://": httpx.MockTransport(whole)}) as web:
+        file = RangeFile(web, URL, size=size)
+        assert (file.seek(5), file.read(3)) == (5, CONTENT[5:8])
+        assert (file.seek(-5, 2), file.read()) == (len(CONTENT) - 5, CONTENT[-5:])
+    assert asked == [True, False]
+
+
 def other_range(text: str) -> Callable[[httpx.Request, httpx.Response], httpx.Response]:
     def change(_request: httpx.Request, answer: httpx.Response) -> httpx.Response:
         answer.headers["Content-Range"] = text
@@ -92,7 +107,8 @@ def other_range(text: str) -> Callable[[httpx.Request, httpx.Response], httpx.Re
 @pytest.mark.parametrize(
     ("change", "code"),
     [
-        (lambda _request, _answer: httpx.Response(200, content=CONTENT), "ranges-unusable"),
+        (lambda _request, _answer: httpx.Response(200, content=iter([CONTENT])), "ranges-unusable"),
+        (lambda _request, _answer: httpx.Response(200, content=CONTENT * 5), "ranges-unusable"),
         (lambda _request, _answer: httpx.Response(404), "status"),
         (other_range(""), "range-unreadable"),
         (other_range(f"bytes 0-9/{'9' * 5000}"), "range-unreadable"),

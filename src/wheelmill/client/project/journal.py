@@ -60,7 +60,8 @@ class FileBackup:
                 if self.path.is_dir() and not self.path.is_symlink():
                     remove_entry(self.path)
                 write_durably(self.path, base64.b64decode(self.content), mode=self.mode)
-            self.path.chmod(self.mode)
+            if stat.S_IMODE(self.path.stat().st_mode) != self.mode:  # an immutable file refuses even the same mode
+                self.path.chmod(self.mode)
 
 
 @dataclass(frozen=True, kw_only=True)

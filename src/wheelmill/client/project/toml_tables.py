@@ -146,12 +146,13 @@ def set_key(table: MutableMapping[str, Any], key: str, value: object) -> None:
 
 
 def _space_headings(text: str, before: str) -> str:
-    """Put one blank line above each heading that stands below another line than before, and none at the end."""
+    """Put one blank line above each new heading and each that had one, and none at the end."""
     if text.endswith("\n\n") and not before.endswith("\n\n"):
         text = text.rstrip("\n") + "\n"
     had, lines = {*pairwise(before.split("\n"))}, list[str]()
+    tight = {line for above, line in had if above}
     for above, line in pairwise(["", *text.split("\n")]):
-        if (above, line) not in had and above and line.startswith("["):
+        if above and line.startswith("[") and line not in tight:
             lines.append("")
         if above or line or not lines or (above, line) in had:
             lines.append(line)

@@ -18,6 +18,7 @@ from wheelmill.client.choose.resolve import Search, resolve
 from wheelmill.client.records import Aspect, Resolution, TargetEnvironment, WheelInspection
 from wheelmill.errors import UsageError
 from wheelmill.names import Architecture, CudaVersion, Gpu, TorchVersion
+from wheelmill.web.ranges import WHOLE
 from wheelmill.wheel.platforms import Libc
 
 SOURCE = """
@@ -156,10 +157,18 @@ def test_a_python_that_only_the_wheel_names_counts(site: Site) -> None:
 
 def test_the_sidecar_is_enough_where_a_server_gives_no_pieces(site: Site) -> None:
     site.add(OLD, "Requires-Dist: einops", sidecar=True)
-    site.server.pages[f"/{OLD}"] = Answer(b"whole", headers={})
+    site.server.pages[f"/{OLD}"] = Answer(bytes(WHOLE + 1), headers={})
     (choice,) = site.resolve().choices.values()
     assert choice.requires_dist == ("einops",)
     assert len(choice.notes) == 1
+
+
+def test_a_small_wheel_is_inspected_where_a_server_gives_no_pieces(site: Site) -> None:
+    site.add(OLD, "Requires-Dist: einops")
+    site.server.pages[f"/{OLD}"] = Answer((site.folder / OLD).read_bytes(), headers={})
+    (choice,) = site.resolve().choices.values()
+    assert choice.requires_dist == ("einops",)
+    assert not choice.notes
 
 
 @pytest.mark.parametrize(
@@ -187,7 +196,7 @@ def test_a_sidecar_with_another_hash_is_a_note_that_names_it(site: Site) -> None
     assert f"{OLD}.metadata" in choice.notes[0]
 
 
-@pytest.mark.parametrize("answer", [Answer(b"whole", headers={}), Answer(b"", 403), Answer(b"x", 206, {})])
+@pytest.mark.parametrize("answer", [Answer(bytes(WHOLE + 1), headers={}), Answer(b"", 403), Answer(b"x", 206, {})])
 def test_a_wheel_that_gives_no_pieces_is_chosen_by_its_name_with_a_note(site: Site, answer: Answer) -> None:
     site.add(OLD)
     site.server.pages[f"/{OLD}"] = answer

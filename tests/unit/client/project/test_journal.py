@@ -123,6 +123,24 @@ def test_a_change_that_fails_is_undone(error: type[BaseException], project: Path
     assert files_in(state) == []
 
 
+def test_a_file_that_was_not_changed_is_not_touched(
+    tmp_path: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (file := tmp_path / "pyproject.toml").write_text("")
+
+    def refuse(path: Path, _mode: int) -> None:
+        raise PermissionError(1, "Operation not permitted", str(path))
+
+    def fail() -> None:
+        monkeypatch.setattr(Path, "chmod", refuse)
+        raise OSError("full")
+
+    said: list[str] = []
+    with pytest.raises(OSError, match="full"), roll_back_on_failure(tmp_path, [file], None, said.append):
+        fail()
+    assert (said, [*state.glob("**/journals/*.json")]) == ([], [])
+
+
 def test_an_environment_that_was_made_is_removed(project: Path) -> None:
     shutil.rmtree(project / ".venv")
     before = content_of(project)

@@ -239,3 +239,18 @@ def test_tables_stand_between_blank_lines_and_leave_none(
     assert (dense, lines[-1] == "") == ([], False)
     remove_packages(editor.read(path), [FLASH]).write()
     assert path.read_text() == had
+
+
+@pytest.mark.parametrize("editor", [UvPyproject, PoetryPyproject, PdmPyproject, PyprojectEditor])
+@pytest.mark.parametrize("listed", ["", "dependencies = ['six'] # one\n", "dependencies = [\n  'six',\n]\n"])
+@pytest.mark.parametrize("below", ["", "[build-system]\nrequires = []\n[tool.other]\nkey = 1\n"])
+def test_a_removed_wheel_leaves_no_list_and_no_blank_line(
+    editor: type[PyprojectEditor], listed: str, below: str, tmp_path: Path
+) -> None:
+    path, had = tmp_path / "pyproject.toml", f"[project]\nname = 'x'\nversion = '1'\n{listed}{below}"
+    path.write_text(had)
+    chosen = resolution(candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl"))
+    add_wheels(editor.read(path), [Requirement("flash-attn")], [chosen]).write()
+    assert "flash-attn" in path.read_text()
+    remove_packages(editor.read(path), [FLASH]).write()
+    assert path.read_text() == had
