@@ -78,7 +78,7 @@ def _why_not_compiled(facts: Facts) -> str:
     if binaries := sorted(name for name in facts.tree.files if name.endswith(".so")):
         return f"its source holds what is compiled already ({binaries[0]})"
     for pattern, why in _COMPILED_AT_USE:
-        if use := next(facts.tree.search(pattern, ".py"), None):
+        if use := next(facts.search_package(_package(facts), pattern), None):
             return f"{why} ({use[0]})"
     if facts.folder + SETUP in facts.tree.files:
         return f"{facts.at_word(SETUP, 'setup(')} declares no extension"
@@ -90,12 +90,16 @@ _SHOWN: Final = 100
 _MODULES: Final = 6
 """Maximum number of modules to import."""
 
-_SWITCH: Final = re.compile(r"(.*_)?FORCE_(CUDA|BUILD)|.*BUILD_(.*_)?(CUDA|EXT|OPS)|WITH_CUDA|.*_WITH_(CUDA|OPS)")
+_SWITCH: Final = re.compile(
+    r"(.*_)?FORCE_(CUDA|BUILD)|.*BUILD_(.*_)?(CUDA|EXT(ENSIONS?)?|OPS)|WITH_CUDA|.*_WITH_(CUDA|OPS)"
+)
 _NO_SWITCH: Final = re.compile(r".*(SKIP|DISABLE|_NO_|CPU).*")
 _OTHER: Final = re.compile(r"(?!\w*(HOME|PATH|ROOT|DIR|CXX|CC|MAX_JOBS|PREFIX|ARCH\w*)$)\w+", re.ASCII)
 """Variables beside those of the machine and of every build."""
 _ARCHITECTURES: Final = re.compile(r"(?!TORCH_|CMAKE_)\w*CUDA_ARCH\w*")
 _FLAGS: Final = ("-gencode", "--generate-code", "-arch=", "arch=compute_")
+_MACRO: Final = re.compile(r"([A-Z][A-Z0-9]*_[A-Z0-9_]+)?")
+"""Name of a module that the preprocessor computes, such as ``TORCH_EXTENSION_NAME``."""
 _STABLE: Final = re.compile(r"TORCH_TARGET_VERSION\s*=\s*0x([0-9a-fA-F]{2})([0-9a-fA-F]{2})")
 
 _DISTRIBUTIONS: Final = {
@@ -324,12 +328,14 @@ def _modules(facts: Facts) -> tuple[list[str], SourcePlace | None, str]:
     operators = facts.native.operators
     generated = facts.tree.own(".pyx", ".i")  # by Cython and SWIG
     by_ctypes = facts.nvcc_line and facts.tree.own("/__init__.py") and not generated
-    no_module = not facts.native.modules and (operators or by_ctypes)
     of_cuda_first = sorted(facts.setup.extensions, key=lambda each: "CUDAExtension" not in each.kinds)
     # Those of another function may be another mode.
     together = [each for each in of_cuda_first if each.function == of_cuda_first[0].function]
     named = ((name, each.line) for each in together for name in each.modules)
     declared = {name: line for name, line in named if all(map(_is_module, name.split(".")))}
+    last_parts = {name.rpartition(".")[2] for name in declared}
+    defined = (name for name in facts.native.modules if not declared or name in last_parts or _MACRO.fullmatch(name))
+    no_module = next(defined, None) is None and (operators or by_ctypes)
     if declared and not no_module:
         return [*declared], facts.at_setup(next(iter(declared.values()))), "the names of its extensions"
     if made := facts.cmake.modules if facts.build_file else {}:

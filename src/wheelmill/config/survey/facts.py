@@ -289,8 +289,8 @@ class Facts:
 
         `subdirectory` is the folder that is built; empty for the whole. `files` are those of a checkout; None for all.
         """
-        tree = SourceTree(source, files)
         folder = f"{subdirectory.strip('/')}/" if subdirectory else ""
+        tree = SourceTree(source, files, folder)
         if not any(name.startswith(folder) for name in tree.files):
             raise UsageError(
                 "source-incomplete", f"the source has no folder {subdirectory}" if folder else "the source has no files"
@@ -314,16 +314,17 @@ class Facts:
         """Return the third-party modules that files of a package import when they are imported, with first lines."""
         known = {package, *sys.stdlib_module_names}
         places: dict[str, SourcePlace] = {}
-        for place, match in self._search_package(package, _IMPORT):
+        for place, match in self.search_package(package, _IMPORT):
             if match[1] not in known:
                 places.setdefault(match[1], place)
         return places
 
     def gpu_question_of(self, package: str) -> SourcePlace | None:
         """Return the first line of a package that asks torch for a GPU when it is imported; None if there is none."""
-        return next((place for place, _ in self._search_package(package, _GPU_QUESTION)), None)
+        return next((place for place, _ in self.search_package(package, _GPU_QUESTION)), None)
 
-    def _search_package(self, package: str, pattern: re.Pattern[str]) -> Iterator[tuple[SourcePlace, re.Match[str]]]:
+    def search_package(self, package: str, pattern: re.Pattern[str]) -> Iterator[tuple[SourcePlace, re.Match[str]]]:
+        """Find a pattern in the Python files of a package."""
         matches = self.tree.search(pattern, ".py")
         return ((place, match) for place, match in matches if f"/{package}/" in f"/{place.file}")
 

@@ -14,10 +14,6 @@ from wheelmill.config.survey.tree import SourcePlace
 
 _PHRASES: Final = (
     ("MPL-2.0", ("mozilla public license", "2.0")),
-    ("AGPL-3.0-only", ("gnu affero general public license",)),
-    ("LGPL-3.0-only", ("gnu lesser general public license",)),
-    ("GPL-3.0-only", ("gnu general public license", "version 3")),
-    ("GPL-2.0-only", ("gnu general public license", "version 2")),
     ("CC-BY-NC-4.0", ("attribution-noncommercial 4.0",)),
     ("CC-BY-NC-4.0", ("cc by-nc",)),
     ("LicenseRef-NonCommercial", ("non-commercial",)),
@@ -36,7 +32,13 @@ _PHRASES: Final = (
     ("MIT", ("license :: osi approved :: mit license",)),
     ("Apache-2.0", ("license :: osi approved :: apache software license",)),
 )
-"""Phrases of licences, the unmistakable ones first: the MPL names the GNU licences, and the GPL noncommercial use."""
+"""Phrases of licences beside the GNU ones, the unmistakable ones first."""
+
+_GNU: Final = re.compile(
+    r"gnu (?P<kind>affero |lesser |library )?general public license\D{0,80}?(?:version |v)(?P<version>\d(?:\.\d)?)"
+)
+"""First GNU licence that is named with its version: their texts name one another, each its own in its title."""
+_GNU_NAMES: Final = {None: "GPL", "affero ": "AGPL", "lesser ": "LGPL", "library ": "LGPL"}
 
 _SHORT: Final = {
     "MIT": "MIT",
@@ -83,6 +85,10 @@ def _named_licence(text: str) -> str | None:
         with suppress(InvalidLicenseExpression):
             return canonicalize_license_expression(_SHORT.get(short.upper(), short))
     lower = short.lower()
+    # The MPL names the GNU licences, and those name noncommercial use.
+    if "mozilla public license" not in lower and (gnu := _GNU.search(lower)):
+        version = gnu["version"] if "." in gnu["version"] else f"{gnu['version']}.0"
+        return f"{_GNU_NAMES[gnu['kind']]}-{version}-only"
     return next((name for name, phrases in _PHRASES if all(phrase in lower for phrase in phrases)), None)
 
 

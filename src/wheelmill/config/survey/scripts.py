@@ -49,21 +49,37 @@ class Script:
         for function in functions.values():
             names = [argument.arg for argument in function.args.args]
             self._bind(function, zip(reversed(names), reversed(function.args.defaults), strict=False))
+        self._arguments: dict[Scope, list[dict[str, ast.expr]]] = {}
+        self._of_call: tuple[Scope, dict[str, ast.expr]] = (None, {})
         for call in self.calls:
             if isinstance(call.func, ast.Name) and (called := functions.get(call.func.id)):
                 names = [argument.arg for argument in called.args.args]
-                self._bind(called, zip(names, call.args, strict=False))
-                self._bind(called, ((keyword.arg or "", keyword.value) for keyword in call.keywords))
+                arguments = dict(zip(names, call.args, strict=False))
+                arguments |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+                self._bind(called, arguments.items())
+                self._arguments.setdefault(called, []).append(arguments)
 
     def texts(self, node: ast.expr | None) -> Texts:
-        """Return every text that an expression may be or hold; empty if it is computed."""
-        return tuple(dict.fromkeys(self._texts(node, frozenset())))
+        """Return every text that an expression may be or hold; empty if it is computed.
+
+        A function is read once for each of its calls: the arguments of one belong together.
+        """
+        scope = self._scope_of(node) if node else None
+        texts: dict[str, None] = {}
+        for arguments in self._arguments.get(scope, [{}]):
+            self._of_call = (scope, arguments)
+            texts |= dict.fromkeys(self._texts(node, frozenset()))
+        self._of_call = (None, {})
+        return tuple(texts)
 
     def values_of(self, name: ast.Name) -> list[ast.expr]:
         """Return the expressions assigned to a name in its scope."""
         scope: Scope = name
         while scope is not None:
             scope = self._scope_of(scope)
+            function, arguments = self._of_call
+            if scope is function and name.id in arguments:
+                return [arguments[name.id]]
             if values := self._assigned.get((scope, name.id)):
                 return values
         return []
@@ -97,6 +113,9 @@ class Script:
                 texts = _join([self._texts(left, inside), self._texts(right, inside)])
             case ast.BinOp(left=left, right=right, op=ast.Div()):
                 texts = _path([self._texts(left, inside), self._texts(right, inside)])
+            case ast.BinOp(left=left, right=right, op=ast.Mod()):
+                values = right.elts if isinstance(right, ast.Tuple) else [right]
+                texts = _fill(self._texts(left, inside), "%s", [self._texts(value, inside) for value in values])
             case ast.Call():
                 texts = self._texts_of_call(node, inside)
             case _:
@@ -126,9 +145,7 @@ class Script:
             case "glob" | "rglob" as name, [pattern, *_]:
                 return _path([self._texts(owner, seen), pattern] if name == "rglob" else [pattern])
             case "format", [_, *_]:
-                pieces = [piece for text in self._texts(owner, seen)[:1] for piece in text.split("{}")]
-                pairs = itertools.zip_longest(((piece,) for piece in pieces), given, fillvalue=("",))
-                return _join([each for pair in pairs for each in pair]) if len(pieces) == len(given) + 1 else ()
+                return _fill(self._texts(owner, seen), "{}", given)
             case "get" | "getenv", [_, default]:
                 return default
             case name, [first, *_] if name in _SAME:
@@ -182,6 +199,13 @@ def _assignments(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
 
 def _join(parts: Sequence[Texts]) -> Texts:
     return tuple("".join(pieces) for pieces in itertools.islice(itertools.product(*parts), _MANY))
+
+
+def _fill(templates: Texts, blank: str, values: Sequence[Texts]) -> Texts:
+    """Return every text of a template whose blanks the values fill, in order; empty if their numbers differ."""
+    pieces = [piece for text in templates[:1] for piece in text.split(blank)]
+    pairs = itertools.zip_longest(((piece,) for piece in pieces), values, fillvalue=("",))
+    return _join([texts for pair in pairs for texts in pair]) if len(pieces) == len(values) + 1 else ()
 
 
 def _path(parts: Sequence[Texts]) -> Texts:

@@ -44,8 +44,8 @@ class SourcePlace:
 class SourceTree:
     """The files below a folder, without links."""
 
-    def __init__(self, folder: Path, files: Iterable[Path] | None = None) -> None:
-        """List a folder, or only `files` in it."""
+    def __init__(self, folder: Path, files: Iterable[Path] | None = None, built: str = "") -> None:
+        """List a folder, or only `files` in it; `built` is the folder of the build, as that of `Facts`."""
         self.folder = folder
         names = []
         below = (Path(place, name) for place, _, own in os.walk(folder) for name in own)
@@ -55,10 +55,13 @@ class SourceTree:
                 raise UsageError("too-many-files", f"the source has more than {MAX_FILES} files")
             names.append(path.relative_to(folder).as_posix())
         self.files = frozenset(names)
-        self._own = sorted(name for name in names if not any(map(_OTHERS.fullmatch, PurePosixPath(name).parts[:-1])))
+        # A repository may have several projects; one without kernels of its own may compile those beside it.
+        kernels = any(name.startswith(built) and name.endswith(CUDA) for name in names)
+        inside = [name for name in names if name.startswith(built)] if kernels else names
+        self._own = sorted(name for name in inside if not any(map(_OTHERS.fullmatch, PurePosixPath(name).parts[:-1])))
 
     def own(self, *suffixes: str) -> tuple[str, ...]:
-        """Return the files with these suffixes, without bundled projects, tests and examples."""
+        """Return the files of the project with these suffixes, without bundled projects, tests and examples."""
         return tuple(name for name in self._own if name.endswith(suffixes))
 
     def content(self, name: str) -> bytes:

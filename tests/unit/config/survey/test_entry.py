@@ -73,6 +73,8 @@ def test_build_requirements_are_kept_but_for_torch_and_imports_are_added(source:
     [
         ('os.getenv("FORCE_CUDA", "0") == "1"', {"FORCE_CUDA": "1"}),
         ('os.getenv("DEMO_FORCE_BUILD", "FALSE") == "TRUE"', {"DEMO_FORCE_BUILD": "TRUE"}),
+        ('os.getenv("DEMO_BUILD_CUDA_EXTENSION", "0") == "1"', {"DEMO_BUILD_CUDA_EXTENSION": "1"}),
+        ('os.getenv("BUILD_CUDA_EXTENSIONS", "0") == "1"', {"BUILD_CUDA_EXTENSIONS": "1"}),
         ('os.environ.get("DEMO_BUILD_LEGACY_CUDA") != "1"', {"DEMO_BUILD_LEGACY_CUDA": "1"}),
         ('os.getenv("DEMO_BACKEND", "cpu") == "cuda"', {"DEMO_BACKEND": "cuda"}),
         ('os.getenv("DEMO_BACKEND", "cpu") == "metal"', None),
@@ -159,6 +161,10 @@ def test_operators_of_torch_are_no_module(source: Source) -> None:
     kernel = "#include <torch/library.h>\nTORCH_LIBRARY(demo, m) {}\n"
     facts = source(**{"setup.py": CUDA_SETUP, "csrc/ops.cu": kernel, "demo/__init__.py": ""})
     assert entry(facts)["test_import"] == ["torch", "demo"]
+    other = "void* PyInit__other() { return nullptr; }\n"  # of another platform, as pyg-lib has
+    assert entry(source(**{"csrc/a.cpp": other}))["test_import"] == ["torch", "demo"]
+    macro = "PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {}\n"
+    assert entry(source(**{"csrc/a.cpp": macro}))["test_import"] == ["torch", "demo._C"]
 
 
 def test_an_extension_without_a_module_is_stood_for_by_its_package(source: Source) -> None:
@@ -445,6 +451,9 @@ def test_a_build_in_a_subdirectory_is_described_from_there_if_it_is_there(source
     facts = source("hopper", **{"hopper/setup.py": CUDA_SETUP, "hopper/csrc/ops.cu": KERNEL, "setup.py": "x ="})
     assert entry(facts)["test_import"] == ["torch", "demo._C"]
     assert "hopper/setup.py:1: imports torch: the target says which one" in said(facts)
+    assert not any("other" in text for text in said(source("hopper", **{"other/ops.cu": "#include <nvml.h>\n"})))
+    beside = {"python/setup.py": CUDA_SETUP.replace("csrc", "../src"), "src/ops.cu": "#include <nvml.h>\n"}
+    assert entry(source("python", **beside))["toolkit"] == ["nvml"]  # its kernels are beside it
     with pytest.raises(UsageError, check=coded("source-incomplete", "lost")):
         source("lost", **{"setup.py": CUDA_SETUP})
 
@@ -462,6 +471,7 @@ PLAIN = "from setuptools import setup\nsetup(name='demo')\n"
             {"setup.py": PLAIN, "demo/a.py": "from torch.utils.cpp_extension import load\n", "demo/a.cu": ""},
             "compiles at first use (demo/a.py:1)",
         ),
+        ({"setup.py": PLAIN, "demo/__init__.py": "", "skills/a.py": "import triton\n"}, "setup.py:2"),
         ({"setup.py": PLAIN, "demo/libdemo.so": ""}, "demo/libdemo.so"),
         (
             {"setup.py": "CppExtension('demo._C', ['a.cpp'])", "a.cpp": ""},

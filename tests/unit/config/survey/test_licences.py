@@ -17,6 +17,18 @@ BSD = "Redistribution and use in source and binary\n forms, with or without modi
         (f"{BSD} ... Neither the name of", "BSD-3-Clause"),
         (BSD, "BSD-2-Clause"),
         ("GNU GENERAL PUBLIC LICENSE Version 3 ... occasionally and noncommercially", "GPL-3.0-only"),
+        (
+            "GNU GENERAL PUBLIC LICENSE\n Version 3, 29 June 2007 ... the GNU Affero General Public License",
+            "GPL-3.0-only",
+        ),
+        (
+            "GNU AFFERO GENERAL PUBLIC LICENSE\n Version 3 ... the GNU General Public License, version 3",
+            "AGPL-3.0-only",
+        ),
+        ("GNU LESSER GENERAL PUBLIC LICENSE\n Version 2.1 ... GNU General Public License, version 2", "LGPL-2.1-only"),
+        ("GNU Lesser General Public License as published by the FSF, either version 3 of the License", "LGPL-3.0-only"),
+        ("License :: OSI Approved :: GNU General Public License v2 (GPLv2)", "GPL-2.0-only"),
+        ("Mozilla Public License Version 2.0 ... the GNU General Public License, Version 2.0", "MPL-2.0"),
         ("bsd-3-clause", "BSD-3-Clause"),
         ("MIT License", "MIT"),
         ("CC BY-NC 4.0", "CC-BY-NC-4.0"),

@@ -32,6 +32,21 @@ def test_an_extension_is_found_with_its_name_and_sources(declared: str, name: st
     assert (found.modules, found.sources) == ((name,), ("a.cu",))
 
 
+@pytest.mark.parametrize("name", ['"%s.%s" % (module, name)', 'f"{module}.{name}"', '"{}.{}".format(module, name)'])
+def test_a_function_that_declares_extensions_is_read_once_for_each_call(name: str) -> None:
+    function = f"def make(name, module, sources=()):\n    return CUDAExtension(name={name}, sources=sources)\n"
+    calls = 'x = [make("a", "demo.x", ["a.cu"]), make(name="b", module="demo.y", sources=["b.cu"])]\n'
+    (extension,) = script(function + calls).extensions
+    assert extension.modules == ("demo.x.a", "demo.y.b")
+    assert extension.sources == ("a.cu", "b.cu")
+
+
+def test_a_text_that_is_partly_computed_is_none() -> None:
+    (extension,) = script('setup(version="0.6.0+%s" % commit())\nCUDAExtension("_%d" % 3, [])').extensions
+    assert extension.modules == ()
+    assert script('setup(version="0.6.0+%s" % commit())').argument("version") == ()
+
+
 def test_extensions_are_in_the_package_that_setup_names() -> None:
     (found,) = script('setup(ext_package="demo", ext_modules=[CUDAExtension("_C", ["a.cu"])])').extensions
     assert found.modules == ("demo._C",)
