@@ -10,12 +10,8 @@ from tests.github_server import REPOSITORY, TOKEN, Answer, Call, GitHub, serving
 
 BELOW = f"/repos/{REPOSITORY}"
 ADMINISTRATION = (
-    "/actions/permissions",
-    "/actions/permissions/workflow",
-    "/actions/permissions/fork-pr-contributor-approval",
-    "/actions/runners",
-    "/immutable-releases",
-    "/branches/main/protection",
+    *("/actions/permissions", "/actions/permissions/workflow", "/actions/permissions/fork-pr-contributor-approval"),
+    *("/actions/runners", "/immutable-releases", "/branches/main/protection"),
 )
 """What only an administrator's token sees."""
 
@@ -32,16 +28,8 @@ def _listed(key: str, *entries: Any) -> dict[str, Any]:
 
 _ENVIRONMENTS = ("github-pages", "release", "notify")
 _WORKFLOWS = (
-    "wheels",
-    "wheels-shard",
-    "wheels-group",
-    "index",
-    "schedule",
-    "request",
-    "request-comment",
-    "downloads",
-    "upstream",
-    "ci",
+    *("wheels", "wheels-shard", "wheels-group", "index", "schedule", "request", "request-comment", "downloads"),
+    *("upstream", "ci"),
 )
 
 RIGHT: Mapping[str, Any] = {

@@ -81,14 +81,10 @@ COSTLY = ("html-faulty", "gzip-bomb")
 """Those that take as long as all others together."""
 
 NAMES: tuple[str, ...] = (
-    f"demo-{'9' * 200}-cp39-cp39-win_amd64.whl",
-    f"demo-9.9.9+cu{'9' * 150}-cp312-cp312-manylinux_2_28_x86_64.whl",
+    *(f"demo-{'9' * 200}-cp39-cp39-win_amd64.whl", f"demo-9.9.9+cu{'9' * 150}-cp312-cp312-manylinux_2_28_x86_64.whl"),
     "demo-9.9.9+cu12..5torch2..8-cp312-cp312-manylinux_2_28_x86_64.whl",
     "demo-9.9.9-²x-cp312-cp312-manylinux_2_28_x86_64.whl",
     f"demo-9.9.9-{'.'.join(['py3'] * 20)}-{'.'.join(['none'] * 15)}-{'.'.join(['win'] * 15)}.whl",
-    "demo-9!9-cp312-cp312-manylinux_2_999999999999_x86_64.whl",
-    "demo---.whl",
-    "----.whl",
-    ".whl",
+    *("demo-9!9-cp312-cp312-manylinux_2_999999999999_x86_64.whl", "demo---.whl", "----.whl", ".whl"),
 )
 """File names that are nearly those of wheels: they are passed over, or do not fit."""

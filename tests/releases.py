@@ -8,7 +8,14 @@ from typing import Final
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.ledger.releases import Releases, every_manifest
 from wheelmill.release.manifest import ListedRelease
+from wheelmill.smoke.verdict import Evidence
 from wheelmill.system.progress import Clock
+
+NO_CODE = Evidence(
+    policy="any", needed=(), glibc=None, glibcxx=None, cuda_major=None, sass=(), ptx=(), undefined_symbols=0
+)
+"""Of a wheel in which nothing is compiled."""
+
 
 NOW: Final = datetime(2026, 11, 21, 12, 30, 15, 500_000, tzinfo=UTC)
 

@@ -80,11 +80,7 @@ class Sigstore:
             {
                 "baseUrl": "https://log.example",
                 "hashAlgorithm": "SHA2_256",
-                "publicKey": {
-                    "rawBytes": b64(public(key)),
-                    "keyDetails": "PKIX_ECDSA_P256_SHA_256",
-                    "validFor": valid,
-                },
+                "publicKey": {"rawBytes": b64(public(key)), "keyDetails": "PKIX_ECDSA_P256_SHA_256", "validFor": valid},
                 "logId": {"keyId": b64(key_id(key))},
             }
             for key in (self.signature_log, self.certificate_log)

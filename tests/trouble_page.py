@@ -30,9 +30,7 @@ def sections() -> dict[str, Section]:
 
 
 def _section(text: str) -> Section:
-    lines = {
-        kind: tuple("\n".join(re.findall(rf"```{kind}\n(.*?)\n```", text, re.DOTALL)).splitlines())
-        for kind in ("text", "sh")
-    }
+    blocks = {kind: re.findall(rf"```{kind}\n(.*?)\n```", text, re.DOTALL) for kind in ("text", "sh")}
+    lines = {kind: tuple("\n".join(found).splitlines()) for kind, found in blocks.items()}
     codes = re.findall(r"^Codes: (.*)\.$", text, re.MULTILINE)
     return Section(lines["text"], lines["sh"], tuple(re.findall(r"`([a-z-]+)`", "".join(codes))))

@@ -46,7 +46,7 @@ def test_the_ledger_benchmark_measures_every_step_from_released_to_packed() -> N
     heading, *steps = printed("ledger", "--live", "50").splitlines()
     assert heading == "50 wheels, and ten more:"
     assert [step.partition(":")[0].strip() for step in steps] == [
-        *("documents", "index build", "index check", "tar", "zip of the tar", "CPU s of parts of index build"),
+        *("documents", "index build", "index check", "tar", "zip of the tar", "CPU s of parts of index build")
     ]
 
 

@@ -47,11 +47,7 @@ def environment(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("command", [("install", "demo"), ("install", "--lock", "pylock.toml"), ("sync",)])
 def test_a_changed_byte_is_refused(
-    command: tuple[str, ...],
-    change_served: Callable[[], None],
-    environment: Path,
-    wheelmill: Command,
-    tmp_path: Path,
+    command: tuple[str, ...], change_served: Callable[[], None], environment: Path, wheelmill: Command, tmp_path: Path
 ) -> None:
     wheelmill("lock", "demo", *INTO, **NO_TORCH)
     (cached,) = (tmp_path / "cache").rglob("demo-*.whl")

@@ -99,9 +99,7 @@ REQUESTED = """\
 """Answers where there are some, and the rest from the source."""
 
 
-def test_a_request_is_surveyed_added_below_the_others_and_locked(
-    python: Command, config: Path, index: Path, tmp_path: Path
-) -> None:
+def test_a_request_is_surveyed_added_and_locked(python: Command, config: Path, index: Path, tmp_path: Path) -> None:
     publish(index, "demo-1.0.tar.gz", SOURCE)
     before = (config / "packages.yml").read_text()
     (tmp_path / "issue.md").write_text(ISSUE)
@@ -121,9 +119,7 @@ def test_a_request_is_surveyed_added_below_the_others_and_locked(
     python(*add, exit_code=2).check_refused("entry-exists", "demo", "--replace")
 
 
-def test_an_issue_that_contradicts_its_source_is_noted_with_the_source_line(
-    python: Command, config: Path, index: Path, tmp_path: Path
-) -> None:
+def test_a_contradicted_issue_is_noted_by_line(python: Command, config: Path, index: Path, tmp_path: Path) -> None:
     publish(index, "demo-1.0.tar.gz", SOURCE)
     (tmp_path / "issue.md").write_text(ISSUE.replace("\nMIT\n", "\nApache-2.0\n"))
     add = ("-m", "wheelmill", "config", "add", "--config", config, "--from-issue", tmp_path / "issue.md")
@@ -134,9 +130,7 @@ def test_an_issue_that_contradicts_its_source_is_noted_with_the_source_line(
     assert '"MIT"' in guess["says"]
 
 
-def test_a_request_for_a_range_is_surveyed_at_its_newest_version(
-    python: Command, config: Path, index: Path, tmp_path: Path
-) -> None:
+def test_a_range_is_surveyed_at_its_newest_version(python: Command, config: Path, index: Path, tmp_path: Path) -> None:
     publish(index, "demo-1.0.tar.gz", SOURCE)
     publish(index, "demo-2.0.tar.gz", {"setup.py": "setup(name='demo')"})
     (tmp_path / "issue.md").write_text(ISSUE.replace("\n1.0\n", "\n<2\n"))
@@ -148,9 +142,7 @@ def test_a_request_for_a_range_is_surveyed_at_its_newest_version(
     python(*add, exit_code=2).check_refused("no-source-distribution", ">2")
 
 
-def test_an_entry_that_cannot_be_locked_is_not_written(
-    python: Command, config: Path, index: Path, tmp_path: Path
-) -> None:
+def test_an_unlockable_entry_is_not_written(python: Command, config: Path, index: Path, tmp_path: Path) -> None:
     publish(index, "demo-1.0.tar.gz", SOURCE)
     before = (config / "packages.yml").read_text()
     (tmp_path / "issue.md").write_text(ISSUE.replace("torch, wheel", "torch, nowhere"))
@@ -233,20 +225,14 @@ def test_an_entry_is_replaced_only_where_that_is_said(python: Command, config: P
     assert text == f'packages:\n{ENTRY}\n  other: {{versions: ["1.0"]}}\n'
 
 
-def test_an_entry_that_is_added_while_another_is_loses_neither(
-    python: Command, config: Path, index: Path, tmp_path: Path
-) -> None:
+def test_two_entries_added_at_once_both_stay(python: Command, config: Path, index: Path, tmp_path: Path) -> None:
     publish(index, "demo-1.0.tar.gz", SOURCE)
     issue = tmp_path / "issue.md"
     publish(index, "another-1.0.tar.gz", SOURCE)
     issue.write_text(ISSUE.replace("demo", "another"))
     adds: tuple[tuple[str | Path, ...], ...] = (("demo",), ("--from-issue", issue))
     with ThreadPoolExecutor() as pool:
-        list(
-            pool.map(
-                lambda add: python("-m", "wheelmill", "config", "add", *add, "--config", config, exit_code=0), adds
-            )
-        )
+        list(pool.map(lambda x: python("-m", "wheelmill", "config", "add", *x, "--config", config, exit_code=0), adds))
     assert set(load_config(config).packages) == {"other", "demo", "another"}
     assert {each.name for each in config.iterdir()} == {"packages.yml", "packages.lock"}
 
@@ -278,9 +264,7 @@ def test_what_cannot_be_added_is_refused_and_nothing_written(
     assert (config / "packages.yml").read_text() == before
 
 
-def test_a_folder_of_a_repository_is_added_at_its_newest_commit(
-    python: Command, config: Path, index: Path, tmp_path: Path
-) -> None:
+def test_a_subdirectory_is_added_at_its_commit(python: Command, config: Path, index: Path, tmp_path: Path) -> None:
     repository = tmp_path / "kernels"
     for name, text in {"hopper/setup.py": SETUP, "hopper/demo.cu": "", ".gitmodules": ""}.items():
         (repository / name).parent.mkdir(parents=True, exist_ok=True)

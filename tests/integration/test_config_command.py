@@ -33,12 +33,8 @@ def test_faults_of_every_file_of_a_folder_are_printed(python: Command, tmp_path:
     done = python(*CHECK, tmp_path, exit_code=2)
     assert done.stdout == ""
     expected = [
-        "packages.yml:1:1: packages",
-        "compatibility.yml:1:1",
-        "packages.lock:1:10: sdists.demo",
-        "images.yml:1:1: manylinux",
-        "images.yml:1:1: plain",
-        "images.yml:1:1: cuda",
+        *("packages.yml:1:1: packages", "compatibility.yml:1:1", "packages.lock:1:10: sdists.demo"),
+        *("images.yml:1:1: manylinux", "images.yml:1:1: plain", "images.yml:1:1: cuda"),
     ]
     check_places(done.stderr.splitlines(), expected)
 
@@ -73,7 +69,7 @@ def test_a_folder_that_is_none_is_a_fault(python: Command, tmp_path: Path, missi
 
 
 @pytest.mark.parametrize("words", ["lock", "add --from-issue issue.md", "drift --write", "images --refresh --write"])
-def test_what_ships_is_not_written_where_there_is_no_folder(
+def test_no_shipped_file_is_written_outside(
     words: str, python: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("WHEELMILL_CONFIG", raising=False)

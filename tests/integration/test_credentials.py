@@ -169,9 +169,7 @@ def written(tmp_path: Path) -> Written:
 
 
 @pytest.mark.parametrize("status", [200, 401])
-def test_a_password_in_a_url_is_in_no_file_and_no_output(
-    status: int, wheelmill: Command, hosts: Hosts, written: Written
-) -> None:
+def test_no_file_or_output_has_a_urls_password(status: int, wheelmill: Command, hosts: Hosts, written: Written) -> None:
     link = f'<a href="https://them:s3cret@files.example/{WHEEL}#sha256={"0" * 64}">{WHEEL}</a>'
     hosts.secure.pages["/simple/demo/"] = Answer(link.encode(), status)
     source = "https://me:s3cret-word@index.example/simple/"

@@ -96,9 +96,7 @@ def test_a_command_that_fails_is_run_once(wheelmill: Command, environment: Path,
     assert content_of(environment) == before
 
 
-def test_an_environment_that_is_named_is_the_one_that_is_examined(
-    wheelmill: Command, environment: Path, bare_environment: Path
-) -> None:
+def test_a_named_environment_is_examined(wheelmill: Command, environment: Path, bare_environment: Path) -> None:
     found = json.loads(wheelmill("doctor", "--json", "--offline", "--project", bare_environment).stdout)
     assert f" of {bare_environment}/bin/python, " in found["looked_at"]["python"]
     assert environment.exists()
@@ -128,7 +126,7 @@ def test_who_is_asked_and_wants_to_end_ends_it(environment: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("code", [None, "hash", "url"])
-def test_what_would_be_chosen_is_downloaded_and_compared(
+def test_the_choice_is_downloaded_and_compared(
     code: str | None, wheelmill: Command, server: PageServer, tmp_path: Path
 ) -> None:
     wheel = write_wheel(tmp_path / wheel_name(platform="linux_x86_64"), files={"demo/__init__.py": b""})

@@ -28,9 +28,7 @@ def github(monkeypatch: pytest.MonkeyPatch) -> Iterator[GitHub]:
             monkeypatch.setenv(variable, value)
         for number, draft in enumerate((False, False, True)):
             names = (WHEEL, f"{WHEEL}.metadata", "manifest.json", f"other-{number}.0-py3-none-any.whl")
-            assets = [
-                Asset(id=10 * number + at, name=name, content=b"", downloads=1000) for at, name in enumerate(names)
-            ]
+            assets = [Asset(id=10 * number + i, name=name, content=b"", downloads=1000) for i, name in enumerate(names)]
             server.releases.append(
                 Release(id=number, tag=f"v2026-11-2{number}", name="", body="", draft=draft, assets=assets)
             )

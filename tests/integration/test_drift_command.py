@@ -163,9 +163,7 @@ def test_what_was_written_is_no_drift_any_more(run: Command, index: Path, folder
 
 
 @pytest.mark.parametrize("own", ["3.13t", None])
-def test_a_python_that_only_torchs_own_indexes_have_stays(
-    run: Command, own: str | None, index: Path, folder: Path
-) -> None:
+def test_a_python_only_in_torchs_indexes_stays(run: Command, own: str | None, index: Path, folder: Path) -> None:
     """Nor is it lost where those indexes do not answer."""
     write_torch_index(index, CURRENT)
     path = folder / "compatibility.yml"
@@ -264,9 +262,7 @@ def test_facts_without_torch_have_no_drift_to_find(run: Command, folder: Path) -
 
 
 @pytest.mark.parametrize(("command", "name"), [("drift", "compatibility.yml"), ("symbols", "torch-symbols.gz")])
-def test_a_file_that_ships_is_not_brought_up_to_date_elsewhere(
-    run: Command, command: str, name: str, folder: Path
-) -> None:
+def test_a_shipped_file_is_not_updated_elsewhere(run: Command, command: str, name: str, folder: Path) -> None:
     (folder / "compatibility.yml").unlink()
     done = run(command, "--config", folder, "--write", exit_code=2)
     done.check_refused("file-absent", folder / name)

@@ -39,7 +39,7 @@ wheels = [{{name = "{WHEEL}", url = "{server.url}/demo.whl", size = 7, hashes = 
 
 @pytest.mark.parametrize("command", [("install", "--lock", "pylock.toml"), ("sync",)])
 @pytest.mark.usefixtures("lock")
-def test_a_lock_is_refused_before_the_first_download(
+def test_a_lock_is_refused_before_downloads(
     command: tuple[str, ...], wheelmill: Command, python: Path, server: PageServer
 ) -> None:
     refused = wheelmill(*command, "--python-path", python, "--driver", "570.26", exit_code=8)

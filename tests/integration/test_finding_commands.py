@@ -105,9 +105,7 @@ def test_a_wheel_is_resolved_when_the_repository_that_was_named_attests_it(attes
     wheelmill(*RESOLVE, "flash-attn", *TARGET, "--require-attestation", attested, exit_code=0)
 
 
-def test_a_wheel_that_is_attested_by_somebody_else_is_refused(
-    attested: str, wheelmill: Command, tmp_path: Path
-) -> None:
+def test_a_wheel_attested_by_somebody_else_is_refused(attested: str, wheelmill: Command, tmp_path: Path) -> None:
     """Nothing is printed that could be installed, and no file is changed."""
     for words in (RESOLVE, ("add", "--no-look", "--no-sync"), ("lock", "--no-look"), ("install", "--no-look")):
         done = wheelmill(*words, "flash-attn", *TARGET, "--require-attestation", "somebody/else", exit_code=9)
@@ -118,9 +116,7 @@ def test_a_wheel_that_is_attested_by_somebody_else_is_refused(
     assert not (tmp_path / "pyproject.toml").exists()
 
 
-def test_the_attestations_beside_several_wheels_are_read_once(
-    attested: str, wheelmill: Command, server: PageServer
-) -> None:
+def test_attestations_of_several_wheels_are_read_once(attested: str, wheelmill: Command, server: PageServer) -> None:
     other = "other_kernels-1.0+cu128torch2.8-cp312-cp312-linux_x86_64.whl"
     server.pages["/wheels/"] = Answer(links_page(*NAMES, other))
     required = ("--require-attestation", attested)
@@ -190,9 +186,7 @@ def test_the_environment_for_a_shell_can_be_evaluated(wheelmill: Command) -> Non
         (("--libc", "2.28"), "12.8 2.28"),
     ],
 )
-def test_conda_and_pixi_are_told_of_the_driver_or_of_the_cuda_that_is_wanted(
-    known: tuple[str, ...], printed: str, wheelmill: Command
-) -> None:
+def test_conda_and_pixi_get_the_driver_or_wanted_cuda(known: tuple[str, ...], printed: str, wheelmill: Command) -> None:
     text = wheelmill("environment", "--conda", *TARGET, *known).stdout
     script = f'{text}\necho "$CONDA_OVERRIDE_CUDA ${{CONDA_OVERRIDE_GLIBC-unset}}"'
     assert subprocess.check_output(["sh", "-c", script], text=True) == f"{printed}\n"
@@ -288,7 +282,7 @@ def test_all_of_gpkgs_sources_ship(wheelmill: Command) -> None:
     sources = json.loads(wheelmill(*shipped).stdout)["sources"]
     assert len(sources) >= 30
     assert {project for source in sources for project in source["projects"]} >= {
-        *("flash-attn", "flash-attn-3", "causal-conv1d", "mamba-ssm", "natten", "grouped-gemm", "sageattention"),
+        *("flash-attn", "flash-attn-3", "causal-conv1d", "mamba-ssm", "natten", "grouped-gemm", "sageattention")
     }
     assert "mamba-ssm" in wheelmill(*shipped[:1], "mamba", *shipped[2:]).stdout
 

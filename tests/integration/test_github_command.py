@@ -50,9 +50,7 @@ def test_what_a_token_may_not_see_is_told_and_is_not_right(python: Command, repo
     assert said == "findings: 0; not seen: 6\n"
 
 
-def test_without_a_token_it_says_how_to_see_more(
-    python: Command, repository: Hosted, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_token_limits_checks(python: Command, repository: Hosted, monkeypatch: pytest.MonkeyPatch) -> None:
     repository.hidden.update(ADMINISTRATION)
     monkeypatch.delenv("GITHUB_TOKEN")
     assert "GITHUB_TOKEN=$(gh auth token)" in check(python, REPOSITORY, exit_code=9)[1]

@@ -48,7 +48,7 @@ def taken(wheelmill: Command, server: PageServer) -> Taken:
     return among
 
 
-def test_01_a_token_is_sent_to_its_own_server(
+def test_01_a_token_stays_on_its_server(
     wheelmill: Command, server: PageServer, other_server: PageServer, tmp_path: Path
 ) -> None:
     """gpkg sends GitHub's token and its own to every server: pages of links, registries and what they name."""
@@ -182,9 +182,7 @@ def test_10_an_empty_folder_becomes_a_whole_project(wheelmill: Command, server: 
     assert (tmp_path / "pyproject.toml").read_text() == text
 
 
-def test_11_what_a_project_depends_on_is_changed_where_it_stands(
-    wheelmill: Command, server: PageServer, tmp_path: Path
-) -> None:
+def test_11_dependencies_are_changed_where_they_stand(wheelmill: Command, server: PageServer, tmp_path: Path) -> None:
     """gpkg leaves torch==2.5.0 beside wheels for torch 2.8, and lists flash-attn a second time."""
     old, new = (wheel_name(label=f"cu124torch{torch}", project="flash_attn") for torch in ("2.5", "2.8"))
     server.pages["/wheels/"] = Answer(links_page(old, new))
@@ -360,7 +358,7 @@ def test_21_every_page_of_releases_is_read(wheelmill: Command, server: PageServe
         (Answer(status=410), "410 Gone", 8),
     ],
 )
-def test_21_a_server_that_does_not_answer_is_named(
+def test_21_a_silent_server_is_named(
     wheelmill: Command, server: PageServer, answer: Answer, said: str, exit_code: int
 ) -> None:
     """gpkg takes a failure for an empty page and exits with 0, knows of 403 only, and then ends there and then."""

@@ -28,9 +28,7 @@ def write_environment(folder: Path, ran: Path, *programs: str) -> None:
 
 @pytest.mark.parametrize("command", READING)
 @pytest.mark.parametrize("tool", ["", "[tool.uv]\n", "[tool.poetry]\n", "[tool.pdm]\n"])
-def test_a_command_that_reads_starts_no_program_of_a_clone(
-    command: str, tool: str, wheelmill: Command, tmp_path: Path
-) -> None:
+def test_a_reading_command_runs_nothing_of_a_clone(command: str, tool: str, wheelmill: Command, tmp_path: Path) -> None:
     """Its environment is the first on PATH, so that it has ``uv`` and ``poetry``, too."""
     ran = tmp_path / "ran"
     (tmp_path / "pyproject.toml").write_text(PROJECT + tool)
@@ -43,9 +41,7 @@ def test_a_command_that_reads_starts_no_program_of_a_clone(
 
 @pytest.mark.parametrize("command", ["list", "sync", "lock demo", "add demo", "doctor --offline"])
 @pytest.mark.parametrize("name", FILES)
-def test_a_pipe_as_a_file_of_a_project_is_refused_or_not_opened(
-    name: str, command: str, wheelmill: Command, tmp_path: Path
-) -> None:
+def test_a_pipe_of_a_project_is_never_opened(name: str, command: str, wheelmill: Command, tmp_path: Path) -> None:
     if name != "requirements.txt":
         tool = "[tool.pdm]\n" if name == ".pdm-python" else ""
         (tmp_path / "pyproject.toml").write_text(PROJECT + tool)
@@ -62,9 +58,7 @@ def test_an_endless_pyproject_is_refused(wheelmill: Command, tmp_path: Path) -> 
 
 @pytest.mark.skipif(os.name == "posix" and os.geteuid() != 0, reason="only root gives files away")
 @pytest.mark.parametrize("command", [*READING, *CHANGING])
-def test_below_a_folder_of_another_user_commands_read_and_change_nothing(
-    command: str, wheelmill: Command, tmp_path: Path
-) -> None:
+def test_below_another_users_folder_commands_change_nothing(command: str, wheelmill: Command, tmp_path: Path) -> None:
     ran = tmp_path / "ran"
     (tmp_path / "pyproject.toml").write_text(f'{PROJECT}\n[tool.wheelmill]\nsource = ["https://evil.example/"]\n')
     write_environment(tmp_path / ".venv", ran)
@@ -78,9 +72,7 @@ def test_below_a_folder_of_another_user_commands_read_and_change_nothing(
 
 
 @pytest.mark.skipif(os.name == "posix" and os.geteuid() != 0, reason="only root gives files away")
-def test_an_environment_that_is_a_link_to_that_of_another_user_is_not_changed(
-    wheelmill: Command, tmp_path: Path
-) -> None:
+def test_an_environment_linked_to_that_of_another_user_is_not_changed(wheelmill: Command, tmp_path: Path) -> None:
     ran, theirs = tmp_path / "ran", tmp_path / "theirs"
     (tmp_path / "pyproject.toml").write_text(PROJECT)
     write_environment(theirs, ran)

@@ -98,20 +98,12 @@ def test_a_hostile_manifest_is_named_and_the_other_releases_are_listed(python: C
 
 
 HOSTILE_FOLDERS = [
-    "${SECRET}",
-    f"a --hash=sha256:{'1' * 64}",
-    "a %23",
-    "a ; python_version<'3' %23",
-    "a\\",
-    "%zz'\"`{}",
-    "é",
+    *("${SECRET}", f"a --hash=sha256:{'1' * 64}", "a %23", "a ; python_version<'3' %23", "a\\", "%zz'\"`{}", "é"),
 ]
 
 
 @pytest.mark.parametrize("command", ["add --no-sync --project", "lock --format requirements --output"])
-def test_a_link_stays_one_url_to_pip_and_uv(
-    command: str, wheelmill: Command, server: PageServer, tmp_path: Path
-) -> None:
+def test_a_link_is_one_url_to_pip_and_uv(command: str, wheelmill: Command, server: PageServer, tmp_path: Path) -> None:
     links, paths, projects = "", set(), []
     for number, folder in enumerate(HOSTILE_FOLDERS):
         project = f"demo{number}"
@@ -130,15 +122,8 @@ def test_a_link_stays_one_url_to_pip_and_uv(
     wheelmill(word, *projects, *options, requirements, *TARGET, WHEELMILL_SOURCES=f"find-links:{server.url}/hostile/")
     for installer in ([sys.executable, "-m", "pip", "install"], [own_uv(), "pip", "install"]):
         server.asked.clear()
-        own: list[str | Path] = [
-            "--no-deps",
-            "--no-index",
-            "--no-cache-dir",
-            "--target",
-            tmp_path / "installed",
-            "-r",
-            requirements,
-        ]
+        goal = tmp_path / "installed"
+        own: list[str | Path] = ["--no-deps", "--no-index", "--no-cache-dir", "--target", goal, "-r", requirements]
         process.run([*installer, *own], env={**os.environ, "SECRET": "s3cret"})
         assert {asked for asked, _ in server.asked} == paths
         rmtree(tmp_path / "installed")

@@ -164,9 +164,7 @@ def for_many(python: Command, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 
 @pytest.mark.parametrize("installer", ["pip", "uv"])
-def test_a_wheel_for_many_torches_leaves_the_installed_torch_alone(
-    installer: str, for_many: str, tmp_path: Path
-) -> None:
+def test_a_wheel_for_many_torches_keeps_the_installed_torch(installer: str, for_many: str, tmp_path: Path) -> None:
     """Neither is torch 2.15 taken, nor the wheel that would need it."""
     usual = ("--index-url", f"{for_many}usual/simple/")
     assert run(own_uv(), "venv", "--python", sys.executable, tmp_path / "env").returncode == 0

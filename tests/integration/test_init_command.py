@@ -65,9 +65,7 @@ def test_three_files_are_written_and_what_comes_next_works(python: Command, chec
 
 
 @pytest.mark.usefixtures("locked")
-def test_a_version_from_git_is_the_tag_s_and_another_ends_the_plan(
-    python: Command, checkout: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_version_from_git_must_be_the_tags(python: Command, checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     by_tags = PYPROJECT.replace("requires = []", 'requires = ["setuptools-scm"]').replace("version =", "#")
     (checkout / "pyproject.toml").write_text(by_tags)
     python(*INIT, *FROM, cwd=checkout, exit_code=0)
@@ -139,13 +137,7 @@ def test_the_workflow_calls_just_what_was_named(python: Command, checkout: Path)
 @pytest.mark.parametrize(
     "source",
     [
-        "*a/wheelmill@v1",
-        "'a/wheelmill@v1",
-        "owner/wheelmill",
-        "wheelmill@v1",
-        "o/w/x@v1",
-        "o/w@v1 #",
-        "o/w@",
+        *("*a/wheelmill@v1", "'a/wheelmill@v1", "owner/wheelmill", "wheelmill@v1", "o/w/x@v1", "o/w@v1 #", "o/w@"),
         "o/w@v1\nrun: x",
     ],
 )

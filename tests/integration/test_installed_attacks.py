@@ -90,9 +90,7 @@ def test_an_indented_group_of_entry_points_makes_a_program(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("install", "folder_of"), [(with_pip, in_pip), (with_uv, in_uv)])
-def test_a_second_dist_info_in_capitals_has_entry_points(
-    install: Install, folder_of: Callable[[Path], Path], tmp_path: Path
-) -> None:
+def test_a_dist_info_in_capitals_counts(install: Install, folder_of: Callable[[Path], Path], tmp_path: Path) -> None:
     second = {"METADATA": b"Name: demo-x\nVersion: 1\n", "entry_points.txt": b"[pytest11]\nevil = demo.evil\n"}
     wheel = wheel_with(tmp_path, **{f"demo_x-1.Dist-Info/{name}": content for name, content in second.items()})
     assert install(wheel)
@@ -102,9 +100,7 @@ def test_a_second_dist_info_in_capitals_has_entry_points(
 
 
 @pytest.mark.parametrize(("install", "folder_of"), [(with_pip, in_pip), (with_uv, in_uv)])
-def test_an_origin_in_a_wheel_is_what_pip_freezes(
-    install: Install, folder_of: Callable[[Path], Path], tmp_path: Path
-) -> None:
+def test_pip_freezes_the_origin_in_a_wheel(install: Install, folder_of: Callable[[Path], Path], tmp_path: Path) -> None:
     origin = json.dumps({"url": "https://evil.example/demo-1.0-py3-none-any.whl", "archive_info": {}})
     wheel = wheel_with(tmp_path, **{f"{DIST_INFO}/direct_url.json": origin.encode()})
     assert install(wheel)
@@ -114,9 +110,7 @@ def test_an_origin_in_a_wheel_is_what_pip_freezes(
 
 
 @pytest.mark.parametrize(("install", "folder_of"), [(with_pip, in_pip), (with_uv, in_uv)])
-def test_the_second_of_two_files_for_one_place_is_installed(
-    install: Install, folder_of: Callable[[Path], Path], tmp_path: Path
-) -> None:
+def test_of_two_files_the_last_counts(install: Install, folder_of: Callable[[Path], Path], tmp_path: Path) -> None:
     wheel = wheel_with(tmp_path, **{"demo-1.0.data/purelib/demo/__init__.py": b"print('second')"})
     assert install(wheel)
     assert python_in(folder_of(wheel), "import demo") == "second"

@@ -110,9 +110,7 @@ def test_a_source_that_the_compiler_refuses_is_not_tried_again_unasked(run: Run,
     assert counts(run("--force", exit_code=4)) == (1, 0)
 
 
-def test_a_failure_that_was_of_a_policy_or_of_a_compiler_keeps_no_other_from_being_tried(
-    run: Run, source: Path, tmp_path: Path
-) -> None:
+def test_a_failure_of_one_policy_or_compiler_leaves_others_to_be_tried(run: Run, source: Path, tmp_path: Path) -> None:
     packages = source.parent / "packages.yml"
     packages.write_text(f"# Ours.{PACKAGES}\n# The end.\n")
     refused = run("--policy", "manylinux_2_5", exit_code=4)

@@ -125,9 +125,7 @@ def test_explain_compares_with_what_add_would_choose(run: Callable[..., Done], p
     ("line", "chosen"),
     [("torch==2.9.*", ("2.9", "12.8")), ("--extra-index-url https://mirror.example/cu126", ("2.10", "12.6"))],
 )
-def test_requirements_declare_it_too(
-    run: Callable[..., Done], project: Path, line: str, chosen: tuple[str, str]
-) -> None:
+def test_requirements_name_it(run: Callable[..., Done], project: Path, line: str, chosen: tuple[str, str]) -> None:
     path = project / "requirements.txt"
     path.write_text(f"{line}\n")
     given = ("--no-sync", "--json", "--project", str(path))
@@ -138,9 +136,7 @@ def test_requirements_declare_it_too(
     assert f"torch=={chosen[0]}.*" in path.read_text()
 
 
-def test_torch_stays_with_the_usual_index_or_comes_from_the_mirror(
-    run: Callable[..., Done], project: Path, tmp_path: Path
-) -> None:
+def test_torch_is_from_the_usual_index_or_the_mirror(run: Callable[..., Done], project: Path, tmp_path: Path) -> None:
     """An address of torch's own is never asked for."""
     (project / "pyproject.toml").write_text(PROJECT.format(""))
     (python,) = project.glob(".venv/bin/python")
@@ -155,9 +151,7 @@ def test_torch_stays_with_the_usual_index_or_comes_from_the_mirror(
     assert "torch==2.10.0+cu126" in listed
 
 
-def test_a_package_that_needs_no_source_is_for_the_projects_own_tool(
-    run: Callable[..., Done], site: Path, project: Path, tmp_path: Path
-) -> None:
+def test_a_plain_package_is_the_own_tools(run: Callable[..., Done], site: Path, project: Path, tmp_path: Path) -> None:
     add_wheel(site, "einops-0.8.1-py3-none-any.whl")
     sources = tmp_path / "sources"
     add_wheel(sources, f"demo_gpu-1.0+cu128torch2.9-{TAG}.whl")

@@ -83,9 +83,7 @@ def test_a_commit_is_locked_from_a_clone(python: Command, config: Path, tmp_path
     assert done.stderr.startswith(f"warning: --clone {url}2: no source and no submodule has this address\n")
 
 
-def test_what_fails_is_named_and_keeps_none_of_the_others_from_the_lock(
-    python: Command, config: Path, index: Path
-) -> None:
+def test_a_failure_is_named_and_the_others_are_locked(python: Command, config: Path, index: Path) -> None:
     publish(index, "other-1.0.tar.gz", SOURCE)
     entries = '{demo: {versions: ["1.0", "7.0"]}, missing: {versions: ["1.0"]}, other: {versions: ["1.0"]}}'
     (config / "packages.yml").write_text(f"packages: {entries}\n")

@@ -60,9 +60,7 @@ def run(wheelmill: Command, active: Path, tmp_path: Path) -> Iterator[Run]:
 
 
 @pytest.mark.parametrize("files", [{}, {"requirements.txt": ""}, {"setup.py": ""}, {"pyproject.toml": UV}])
-def test_an_environment_that_is_only_active_is_emptied_if_it_is_named(
-    files: dict[str, str], run: Run, active: Path, tmp_path: Path
-) -> None:
+def test_a_merely_active_one_must_be_named(files: dict[str, str], run: Run, active: Path, tmp_path: Path) -> None:
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     for option in ("--check", "--dry-run", "--json"):
@@ -80,16 +78,9 @@ def test_an_environment_that_is_named_as_the_project_is_emptied(run: Run, active
 
 @pytest.mark.parametrize(
     ("folder", "files"),
-    [
-        (".venv", {}),
-        ("venv", {"requirements.txt": ""}),
-        (".venv", {"pyproject.toml": UV}),
-        (".venv", {"setup.py": ""}),
-    ],
+    [(".venv", {}), ("venv", {"requirements.txt": ""}), (".venv", {"pyproject.toml": UV}), (".venv", {"setup.py": ""})],
 )
-def test_that_of_the_project_is_emptied_and_named_first(
-    folder: str, files: dict[str, str], run: Run, active: Path, tmp_path: Path
-) -> None:
+def test_the_projects_is_emptied(folder: str, files: dict[str, str], run: Run, active: Path, tmp_path: Path) -> None:
     own = make_environment(tmp_path / folder)
     for name, text in files.items():
         (tmp_path / name).write_text(text)
@@ -106,9 +97,7 @@ def test_that_of_a_named_project_is_emptied(run: Run, active: Path, tmp_path: Pa
 
 
 @pytest.mark.parametrize(("origin", "stays"), [("dir_info", True), ("archive_info", False)])
-def test_a_project_that_is_installed_from_its_folder_stays(
-    origin: str, run: Run, tmp_path: Path, *, stays: bool
-) -> None:
+def test_a_project_installed_from_its_folder_stays(origin: str, run: Run, tmp_path: Path, *, stays: bool) -> None:
     own = make_environment(tmp_path / ".venv")
     (metadata,) = own.glob("lib/python*/site-packages/loose-1.0.dist-info/METADATA")
     metadata.with_name("direct_url.json").write_text(json.dumps({"url": tmp_path.as_uri(), origin: {}}))

@@ -102,9 +102,7 @@ def test_a_tag_that_is_none_is_refused_with_all_that_there_are(plan: Command) ->
     assert done.stderr.endswith(", not 'vision'\n")
 
 
-def test_what_a_package_requires_and_will_not_find_is_named_before_anything_is_built(
-    plan: Command, python: Command, tmp_path: Path
-) -> None:
+def test_a_missing_requirement_is_named_before_the_build(plan: Command, python: Command, tmp_path: Path) -> None:
     wanted = ("--python", "3.12", "--cuda", "13.0", "--torch", "2.11", "--platform", "linux_x86_64")
     lacks = "mamba-ssm requires causal-conv1d, of which there is no wheel for the same Python, CUDA and torch"
     shown = plan("mamba-ssm", *wanted, "--json")
@@ -134,9 +132,7 @@ def test_a_cuda_without_an_image_is_promised_no_wheels(plan: Command, tmp_path: 
 
 
 @pytest.mark.parametrize(("package", "code"), [("torch-spline-conv", 4), ("", 0)])
-def test_a_dispatch_of_which_nothing_can_be_built_fails_if_it_names_packages(
-    plan: Command, package: str, code: int
-) -> None:
+def test_a_dispatch_that_builds_nothing_fails_if_it_names_packages(plan: Command, package: str, code: int) -> None:
     done = plan("--cuda=14.0", "--matrix", "--", package, exit_code=code)
     assert json.loads(done.stdout)["shards"] == []
     assert ("CUDA 14.0 is not in compatibility.yml" in done.stderr) is bool(package)

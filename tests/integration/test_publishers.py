@@ -27,12 +27,7 @@ from wheelmill.system.files import sha256_of
 PYTHON = PythonVersion(*sys.version_info[:2])
 TAG = f"{PYTHON.interpreter}-{PYTHON.abi}-linux_{platform.machine()}"
 OLD, NEW = (f"demo_gpu-{version}+cu130torch2.11-{TAG}.whl" for version in ("1.0", "1.1"))
-OWN = {
-    "kind": "GitHub",
-    "repository": REPOSITORY,
-    "workflow": "wheels.yml",
-    "signer": f"{REPOSITORY}@main",
-}
+OWN = {"kind": "GitHub", "repository": REPOSITORY, "workflow": "wheels.yml", "signer": f"{REPOSITORY}@main"}
 TARGET = ("--torch", "2.11", "--cuda", "13.0")
 PROJECT = '[project]\nname = "fresh"\nversion = "0.1.0"\nrequires-python = ">=3.11"\ndependencies = []\n'
 
@@ -154,9 +149,7 @@ def test_a_lock_that_names_another_publisher(scene: Scene, run: Run) -> None:
 
 
 @pytest.mark.parametrize("why", ["another-tool", "offline"])
-def test_publishers_that_cannot_be_verified_are_named_and_refused_only_where_required(
-    scene: Scene, run: Run, why: str
-) -> None:
+def test_unverifiable_publishers_are_named_and_refused_only_where_required(scene: Scene, run: Run, why: str) -> None:
     """The wheels are those of the hashes in the lock."""
     locked(scene, run)
     options: tuple[str | Path, ...] = ("--lock", scene.lock)

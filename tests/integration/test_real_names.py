@@ -18,11 +18,7 @@ from wheelmill.wheel.label import Label
 from wheelmill.wheel.name import WheelName
 
 FACTS = load_config(own_installation.CONFIG).compatibility
-PACKAGE = Package(
-    name=project_name("flash-attn"),
-    versions=(),
-    extra_deps=("torch",),
-)
+PACKAGE = Package(name=project_name("flash-attn"), versions=(), extra_deps=("torch",))
 
 NOT_BUILT_HERE = "for Windows, which is no platform of ours"
 TOOLKITS_LABEL = "its label has the CUDA of the toolkit; torch of that release was never published for it"

@@ -76,9 +76,7 @@ def test_a_disk_that_takes_no_more_is_a_release_error_that_names_the_file(wheels
     assert list(store.iterdir()) == []
 
 
-def test_what_a_build_says_of_a_gpu_does_not_count_for_what_the_gpu_says(
-    python: Command, wheels: Path, tmp_path: Path
-) -> None:
+def test_a_build_cannot_speak_for_the_gpu(python: Command, wheels: Path, tmp_path: Path) -> None:
     wheel = certified_wheel(wheels / "gpu-1.0-cp311-cp311-manylinux_2_28_x86_64.whl")
     write_record(certificate_path(wheel.file.path), wheel.certificate)
     said = certificate_path(wheel.file.path, GPU_SUFFIX)
@@ -166,9 +164,7 @@ def test_only_an_attested_wheel_is_released_and_listed(python: Command, wheels: 
     assert "demo-2.0" in (site / "simple" / "demo" / "index.html").read_text()
 
 
-def test_an_attested_wheel_with_a_forged_sidecar_is_not_listed(
-    python: Command, wheels: Path, sigstore: Sigstore
-) -> None:
+def test_a_wheel_with_a_forged_sidecar_is_not_listed(python: Command, wheels: Path, sigstore: Sigstore) -> None:
     """The manifest promises another sidecar, which would make pip install what somebody else wrote."""
     store = ("--store", f"dir:{wheels.parent / 'releases'}")
     required = (*store, "--require-attestation", REPOSITORY)
@@ -188,9 +184,7 @@ def test_a_store_of_no_known_kind_is_a_usage_error(python: Command, wheels: Path
     done.check_refused("place-invalid", "--store", "dir:PATH", "github:OWNER/REPO", "s3:BUCKET/PREFIX", "ftp:somewhere")
 
 
-def test_what_github_cannot_take_is_told_a_line_each(
-    python: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_githubs_limits_are_told_a_line_each(python: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"demo-1.{number}-cp311-cp311-manylinux_2_34_x86_64.whl" for number in range(2)]
     for name in names:
         wheel = certified_wheel(tmp_path / "wheels" / name)
@@ -217,9 +211,7 @@ def test_without_a_token_nothing_is_published(python: Command, wheels: Path, mon
     ("base_url", "href"),
     [((), "../../../releases/"), (("--base-url", "https://files.test/x"), "https://files.test/x/")],
 )
-def test_an_index_links_to_its_store_or_where_it_is_told(
-    base_url: tuple[str, ...], href: str, python: Command, wheels: Path
-) -> None:
+def test_an_index_links_to_its_store(base_url: tuple[str, ...], href: str, python: Command, wheels: Path) -> None:
     release(python, wheels)
     site = wheels.parent / "site"
     store = f"dir:{wheels.parent / 'releases'}"

@@ -77,9 +77,7 @@ def test_links_to_other_files_lead_to_the_repository(site: dict[str, LexborHTMLP
     assert "tests/unit/test_import_order.py" in given
 
 
-def test_every_schema_has_a_lasting_address_that_pages_lead_to_and_its_id_is_one(
-    folder: Path, site: dict[str, LexborHTMLParser]
-) -> None:
+def test_every_schema_has_a_lasting_address_as_its_id(folder: Path, site: dict[str, LexborHTMLParser]) -> None:
     schemas = {path.name: path.read_bytes() for path in (DOCS / "reference" / "schemas").iterdir()}
     assert {path.name: path.read_bytes() for path in (folder / "reference" / "schemas").iterdir()} == schemas
     assert {json.loads(content)["$id"] for content in schemas.values()} == schemas.keys()

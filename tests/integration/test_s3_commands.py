@@ -137,9 +137,7 @@ def test_objects_of_a_site_have_their_types_and_are_asked_for_again(site: str) -
     assert {answer["cache-control"] for answer in answers.values()} == {"public, max-age=600"}
 
 
-def test_only_what_differs_is_sent_and_what_is_gone_is_removed(
-    python: Command, s3: S3, own: str, folder: Path, tmp_path: Path
-) -> None:
+def test_only_differences_are_sent_or_removed(python: Command, s3: S3, own: str, folder: Path, tmp_path: Path) -> None:
     site = tmp_path / "site"
     shutil.copytree(folder / "site", site)
     upload(python, site, own)
@@ -175,9 +173,7 @@ def test_the_public_address_of_a_bucket_can_be_named(python: Command, site: str,
     assert listed(tmp_path)[NAME].startswith("https://wheels.example/cuda/files/")
 
 
-def test_a_tested_wheel_is_released_once_and_the_ledger_is_made_again(
-    python: Command, s3: S3, own: str, tmp_path: Path
-) -> None:
+def test_a_wheel_is_released_once_and_the_ledger_remade(python: Command, s3: S3, own: str, tmp_path: Path) -> None:
     wheel = certified_wheel(tmp_path / "wheels" / PLAIN)
     write_record(certificate_path(wheel.file.path), wheel.certificate)
     assert PLAIN in python("-m", "wheelmill", "release", tmp_path / "wheels", "--store", own, exit_code=0).stderr
@@ -190,9 +186,7 @@ def test_a_tested_wheel_is_released_once_and_the_ledger_is_made_again(
     assert s3.objects == before
 
 
-def test_what_a_publication_left_is_listed_and_kept_for_a_day(
-    python: Command, s3: S3, own: str, tmp_path: Path
-) -> None:
+def test_a_publications_rest_is_listed_and_kept_for_a_day(python: Command, s3: S3, own: str, tmp_path: Path) -> None:
     store = store_at(own)
     wheel = certified_wheel(tmp_path / PLAIN)
     with store.publisher(now=NOW, progress=QUIET, until=None) as publisher:
@@ -214,7 +208,7 @@ def test_what_a_publication_left_is_listed_and_kept_for_a_day(
     ],
 )
 @pytest.mark.usefixtures("s3")
-def test_what_means_nothing_is_refused(
+def test_nonsense_is_refused(
     python: Command, arguments: list[str], code: str, fact: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")

@@ -54,9 +54,7 @@ def test_a_missing_compiler_is_named_with_its_install_line(manager: str, hint: s
         ("dnf", "", "sudo dnf install python3.12 python3.12-devel"),
     ],
 )
-def test_a_missing_python_is_named_with_one_that_this_machine_offers(
-    manager: str, offers: str, hint: str, bare: Path
-) -> None:
+def test_a_missing_python_is_named_with_one_that_is_here(manager: str, offers: str, hint: str, bare: Path) -> None:
     add_program(bare, manager)
     add_program(bare, "apt-cache", f"printf '%s\\n' {offers}")
     add_program(bare, "python3", "exit 1")  # it is too old
@@ -78,9 +76,7 @@ def test_a_missing_python_is_named_with_one_that_this_machine_offers(
         ("none", "", "set PYTHON to one that has both"),
     ],
 )
-def test_a_python_without_venv_or_headers_is_named_with_its_packages(
-    database: str, owner: str, hint: str, bare: Path
-) -> None:
+def test_a_python_without_venv_or_headers_names_packages(database: str, owner: str, hint: str, bare: Path) -> None:
     add_program(bare, database, f"echo '{owner}'")
     version, path = "*sys.argv*) exit 0", "*realpath*) echo /usr/bin/python3.11"
     add_program(bare, "python3", f'case "$*" in {version};; {path};; *) exit 1;; esac')
@@ -138,9 +134,7 @@ def test_tests_that_fail_decide_how_it_ends_and_get_its_arguments(linter: str, c
 
 
 @pytest.mark.parametrize(("variables", "runs"), [({}, 1), ({"CI": "true"}, 2)])
-def test_the_client_is_checked_for_windows_where_ci_is_set(
-    variables: dict[str, str], runs: int, checkout: Path
-) -> None:
+def test_the_client_is_checked_for_windows_if_ci_is_set(variables: dict[str, str], runs: int, checkout: Path) -> None:
     run_tests(checkout, **variables)
     asked = (checkout / "mypy.asked").read_text().splitlines()
     assert len(asked) == runs

@@ -178,9 +178,8 @@ def test_set_up_ends_with_the_locked_versions_and_nothing_of_an_earlier_lock(clo
     lock(clone, *LOCKED)  # with which validator does not go
     done = set_up(clone)
     assert done.returncode == 0, done.stderr
-    listed = subprocess.run(
-        [clone / ".venv/bin/python", "-m", "pip", "freeze"], capture_output=True, text=True, check=True
-    ).stdout
+    python = clone / ".venv/bin/python"
+    listed = subprocess.run([python, "-m", "pip", "freeze"], capture_output=True, text=True, check=True).stdout
     assert {"base==1.0", "checker==1.0"} <= set(listed.splitlines())
     assert not list(clone.glob(".venv/lib/python*/site-packages/validator*"))
 

@@ -123,9 +123,7 @@ def test_what_keeps_a_wheel_from_torch_s_stable_abi_is_named_with_its_counterpar
     assert "stable_abi" not in json.loads(wheelmill("show", wheel, "--json").stdout)["code"]
 
 
-def test_two_wheels_beside_each_other_say_what_makes_each_large(
-    wheelmill: Command, wheel: Path, tmp_path: Path
-) -> None:
+def test_two_wheels_say_what_makes_each_large(wheelmill: Command, wheel: Path, tmp_path: Path) -> None:
     other = write_wheel(tmp_path / "demo-2.0-py3-none-any.whl", files={"demo/data": b"#" * 12_000})
     said = wheelmill("show", wheel, "--beside", other).stdout.splitlines()
     assert said[:2] == [NAME, f"beside {other.name}"]
@@ -143,9 +141,7 @@ def test_two_wheels_beside_each_other_say_what_makes_each_large(
     wheelmill("show", wheel, "--beside", "nothing.whl", exit_code=2)
 
 
-def test_a_server_that_gives_no_pieces_is_told_with_what_to_do(
-    wheelmill: Command, wheel: Path, server: PageServer
-) -> None:
+def test_a_server_without_ranges_is_told_with_a_hint(wheelmill: Command, wheel: Path, server: PageServer) -> None:
     server.pages["/demo-1.0-py3-none-any.whl"] = Answer(wheel.read_bytes(), headers={})
     refused = wheelmill("show", f"{server.url}/demo-1.0-py3-none-any.whl", exit_code=10)
     refused.check_refused("wheel-unreachable", "hint: download it")

@@ -53,7 +53,7 @@ def badly_named(folder: Path) -> Path:
         (badly_named, "filename"),
     ],
 )
-def test_a_refused_wheel_has_its_code_in_the_json(
+def test_a_refusal_has_its_code_in_json(
     write: Callable[[Path], Path], code: str, python: Command, tmp_path: Path
 ) -> None:
     wheel = write(tmp_path)

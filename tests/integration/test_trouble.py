@@ -26,7 +26,7 @@ def silent_server() -> Iterator[socket.socket]:
 @pytest.mark.parametrize(
     "number", [signal.SIGINT, signal.SIGHUP, pytest.param(signal.SIGTERM, marks=pytest.mark.nightly)]
 )
-def test_an_interruption_does_not_wait_for_a_silent_server(
+def test_no_interruption_waits_for_a_server(
     silent_server: socket.socket, tmp_path: Path, number: signal.Signals
 ) -> None:
     source = f"simple:http://127.0.0.1:{silent_server.getsockname()[1]}"
@@ -48,9 +48,7 @@ def test_a_file_that_cannot_be_written_is_named(wheelmill: Command, server: Page
     assert "file" in done.stderr.splitlines()[-1]
 
 
-def test_a_cache_that_cannot_be_used_is_named_and_done_without(
-    wheelmill: Command, server: PageServer, tmp_path: Path
-) -> None:
+def test_an_unusable_cache_is_named_and_not_used(wheelmill: Command, server: PageServer, tmp_path: Path) -> None:
     server.pages["/wheels/"] = Answer(links_page(wheel_name()))
     (tmp_path / "file").touch()
     done = wheelmill("resolve", "demo", "--no-look", *TARGET, exit_code=0, XDG_CACHE_HOME=tmp_path / "file")
@@ -62,9 +60,7 @@ def test_a_cache_that_cannot_be_used_is_named_and_done_without(
     assert "warning" not in plain.stderr
 
 
-def test_no_wheel_while_a_source_does_not_answer_is_a_fault_of_the_network(
-    wheelmill: Command, server: PageServer
-) -> None:
+def test_no_wheel_while_a_source_is_silent_is_a_fault_of_the_network(wheelmill: Command, server: PageServer) -> None:
     server.pages["/wheels/"] = Answer(links_page())
     wheelmill("resolve", "demo", *TARGET, exit_code=8).check_refused("no-wheel", "demo")
     server.pages["/wheels/"] = Answer(status=401)

@@ -90,9 +90,7 @@ def install(
         (None, None, "null"),
     ],
 )
-def test_uv_takes_the_variant_of_the_driver_and_the_gpu(
-    site: str, tmp_path: Path, driver: str | None, sm: str | None, label: str
-) -> None:
+def test_uv_takes_what_fits(site: str, tmp_path: Path, driver: str | None, sm: str | None, label: str) -> None:
     done = install(f"{site}torch2.11/variants/simple/", tmp_path, "demo", driver=driver, sm=sm)
     assert done.returncode == 0, done.stderr
     assert "warning" not in done.stderr
@@ -106,12 +104,9 @@ def test_uv_takes_the_variant_of_the_driver_and_the_gpu(
 
 
 @pytest.mark.parametrize(
-    ("driver", "sm", "label"),
-    [("13.0", "9.0", "cu130"), ("12.8", "9.0", "cu128"), (None, None, "null")],
+    ("driver", "sm", "label"), [("13.0", "9.0", "cu130"), ("12.8", "9.0", "cu128"), (None, None, "null")]
 )
-def test_the_client_names_what_uv_takes(
-    site: str, wheelmill: Command, driver: str | None, sm: str | None, label: str
-) -> None:
+def test_it_names_what_uv_takes(site: str, wheelmill: Command, driver: str | None, sm: str | None, label: str) -> None:
     machine = {"CUDA_DRIVER_VERSION": driver, "SM_ARCH": sm}
     forced = {f"NV_VARIANT_PROVIDER_FORCE_{name}": value for name, value in machine.items() if value}
     target = ("--python-path", sys.executable, "--torch", "2.11", "--cuda", "12.8")
@@ -127,9 +122,7 @@ def test_the_client_names_what_uv_takes(
 
 
 @pytest.mark.parametrize(("driver", "sm"), [("12.8", "12.0"), ("11.8", "9.0"), ("13.0", "7.5")])
-def test_the_null_variant_that_uv_takes_for_a_gpu_that_cannot_run_it_is_not_named(
-    site: str, wheelmill: Command, driver: str, sm: str
-) -> None:
+def test_a_null_variant_the_gpu_cannot_run_is_not_named(site: str, wheelmill: Command, driver: str, sm: str) -> None:
     forced = {"NV_VARIANT_PROVIDER_FORCE_CUDA_DRIVER_VERSION": driver, "NV_VARIANT_PROVIDER_FORCE_SM_ARCH": sm}
     target = ("--python-path", sys.executable, "--torch", "2.11", "--cuda", "12.8")
     place = ("--source", f"simple:{site}torch2.11/variants/simple/", "--no-cache")
@@ -149,9 +142,7 @@ def test_a_gpu_gets_the_wheel_with_its_code(site: str, tmp_path: Path, sm: str, 
     assert (tmp_path / "split" / "__init__.py").read_text() == f"label = {label!r}\n"
 
 
-def test_without_the_preview_a_plain_tree_is_as_before_and_a_tree_of_variants_has_nothing(
-    site: str, tmp_path: Path
-) -> None:
+def test_without_the_preview_a_plain_tree_stays_and_one_of_variants_is_empty(site: str, tmp_path: Path) -> None:
     plain = install(f"{site}cu128/torch2.11/simple/", tmp_path / "a", "demo", driver="13.0", sm="9.0", preview=False)
     assert plain.returncode == 0, plain.stderr
     assert (tmp_path / "a" / "demo" / "__init__.py").read_text() == "label = 'cu128torch2.11'\n"
@@ -202,9 +193,7 @@ def test_what_is_published_is_not_made_again(python: Command, folder: Path) -> N
     assert make(python, folder) == "nothing to release: every wheel is published already\n"
 
 
-def test_variants_of_a_yanked_wheel_are_yanked_and_of_a_removed_one_are_gone(
-    python: Command, folder: Path, tmp_path: Path
-) -> None:
+def test_variants_are_yanked_or_removed_with_their_wheel(python: Command, folder: Path, tmp_path: Path) -> None:
     for name in ("releases", "variants"):
         (tmp_path / name).symlink_to(folder / name)
     (tmp_path / "config").mkdir()
@@ -235,9 +224,7 @@ def test_a_store_of_variants_of_other_wheels_is_refused(python: Command, folder:
     assert not (tmp_path / "site").exists()
 
 
-def test_a_version_whose_cudas_require_different_things_has_no_variants(
-    python: Command, folder: Path, tmp_path: Path
-) -> None:
+def test_no_variants_where_cudas_differ_in_requirements(python: Command, folder: Path, tmp_path: Path) -> None:
     """uv would read what one of them requires for all."""
     for name in ("releases", "variants"):
         shutil.copytree(folder / name, tmp_path / name)

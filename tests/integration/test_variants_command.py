@@ -63,9 +63,7 @@ def test_others_say_what_they_passed_over_and_choose_the_plain_wheel(explain: Co
     assert "7 variant wheels" in explain("available", "demo").stderr
 
 
-def test_a_package_that_has_variants_alone_is_no_package_without_wheels(
-    explain: Command, server: PageServer, tmp_path: Path
-) -> None:
+def test_a_package_of_variants_alone_has_wheels(explain: Command, server: PageServer, tmp_path: Path) -> None:
     serve_variants(server, tmp_path / "alone", SEVEN, project="alone", plain=False)
     for command in ("resolve", "available"):
         refused = explain(command, "alone", exit_code=8)

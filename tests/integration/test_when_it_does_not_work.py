@@ -114,9 +114,7 @@ def lines_of(title: str, *but: str) -> set[str]:
     return {line for line in sections()[title].said if not line.startswith(but)}
 
 
-def test_a_source_build_that_starts_by_itself_is_forbidden(
-    installers: Installers, server: PageServer, tmp_path: Path
-) -> None:
+def test_an_automatic_source_build_is_forbidden(installers: Installers, server: PageServer, tmp_path: Path) -> None:
     section = sections()["A source build starts by itself"]
     index = dict.fromkeys(("UV_DEFAULT_INDEX", "PIP_INDEX_URL"), put(server, "flash-attn", source(tmp_path)))
     seen = set()
@@ -152,7 +150,7 @@ def test_of_two_indexes_the_higher_version_of_a_stranger_is_taken_and_what_prote
     assert installers.installed() == "demo==9.0"  # as the page says of --index-url
 
 
-def test_doctor_says_what_is_the_usual_indexs(
+def test_doctor_names_what_is_usual(
     wheelmill: Command, installers: Installers, other_server: PageServer, tmp_path: Path
 ) -> None:
     usual = put(other_server, "demo", wheel(tmp_path, "1.0"))
@@ -220,9 +218,7 @@ def test_a_proxy_that_is_gone_is_told_by_its_name(installers: Installers) -> Non
 
 
 @pytest.mark.parametrize("title", ["A wheel for another machine", "glibc too old"])
-def test_a_wheel_for_another_python_or_a_newer_linux_is_refused_in_these_words(
-    title: str, installers: Installers, tmp_path: Path
-) -> None:
+def test_a_wrong_python_or_linux_is_refused_in_these_words(title: str, installers: Installers, tmp_path: Path) -> None:
     ours, newer = (f"cp3{sys.version_info.minor + more}" for more in (0, 1))
     tags = {
         "A wheel for another machine": (f"{newer}-{newer}-manylinux_2_17_x86_64", "cp38-cp38-any"),
@@ -245,9 +241,7 @@ def test_a_module_of_ones_own_is_imported_in_place_of_torch(tmp_path: Path) -> N
     assert len(section.seen_in(done.stderr)) == 1, done.stderr
 
 
-def test_bytes_that_are_others_than_the_hash_says_are_refused_in_these_words(
-    installers: Installers, server: PageServer, tmp_path: Path
-) -> None:
+def test_bytes_of_another_hash_are_refused_as_shown(installers: Installers, server: PageServer, tmp_path: Path) -> None:
     section = sections()["Not what was locked"]
     url = f"{put(server, 'demo', wheel(tmp_path, '1.0'))}demo/demo-1.0-py3-none-any.whl"
     requirements = tmp_path / "requirements.txt"

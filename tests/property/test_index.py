@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import groupby
 
@@ -13,6 +14,7 @@ from packaging.version import Version
 from pypi_simple import DistributionPackage, IndexPage, ProjectPage
 
 from tests.property.test_wheel_names import tags
+from tests.releases import NO_CODE
 from wheelmill.config.model import Listing, Yanked
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.render import pages_of
@@ -20,13 +22,11 @@ from wheelmill.index.site.pages import site_pages
 from wheelmill.index.tree import Site
 from wheelmill.names import ReleaseTag, Sha256, project_name
 from wheelmill.release.manifest import ListedRelease, ManifestEntry, listed_of, record
-from wheelmill.smoke.verdict import Certificate, Evidence
+from wheelmill.smoke.verdict import Certificate
 from wheelmill.wheel.name import WheelName
 
 BASE = "https://example.org/releases"
-EVIDENCE = Evidence(
-    policy="any", needed=(), glibc=None, glibcxx=None, cuda_major=None, sass=("sm_90",), ptx=(), undefined_symbols=0
-)
+EVIDENCE = replace(NO_CODE, sass=("sm_90",))
 
 labels = st.sampled_from(
     ["", "+cu128", "+cu130", "+cu128torch2.10", "+cu130torch2.9", "+cu130torch2.11", "+pt211cu130"]
@@ -75,11 +75,7 @@ def manifest_of(wheels: tuple[ManifestEntry, ...], day: int) -> ListedRelease:
 def site_of(wheels: tuple[ManifestEntry, ...], listing: Listing) -> Site:
     """The site of two releases that share these wheels."""
     halves = (wheels[::2], wheels[1::2])
-    return site_of_releases(
-        [manifest_of(half, day) for day, half in enumerate(halves)],
-        BASE,
-        listing,
-    )
+    return site_of_releases([manifest_of(half, day) for day, half in enumerate(halves)], BASE, listing)
 
 
 def rendered(site: Site) -> Mapping[str, bytes]:

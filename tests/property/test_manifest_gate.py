@@ -87,12 +87,7 @@ ODD: dict[str, st.SearchStrategy[Any]] = {
                     "x @ https://e.example/x-1-py3-none-any.whl",
                 ),
                 *(
-                    "x y",
-                    "x; extra == 'a'",
-                    "x[a,b]>=1",
-                    f"x<{DIGITS}",
-                    "x\0",
-                    "x; platform_release > '1'",
+                    *("x y", "x; extra == 'a'", "x[a,b]>=1", f"x<{DIGITS}", "x\0", "x; platform_release > '1'"),
                     "numpy<2,>=1",
                 ),
                 *("x>=1.*", "x~=1", "X_y.z", "x; python_version < 'a'", "x (>=1)", "x>=1;", "-", "x @ file:///etc"),
@@ -328,8 +323,7 @@ def resolved_by_pip(index: str, pins: Sequence[str]) -> set[str]:
     said = run(sys.executable, "-m", "pip", "install", *options, "--report", "-", "--index-url", index, *pins)
     assert said.stderr == ""
     return {
-        each["metadata"]["name"].lower().replace("_", "-").replace(".", "-")
-        for each in json.loads(said.stdout)["install"]
+        it["metadata"]["name"].lower().replace("_", "-").replace(".", "-") for it in json.loads(said.stdout)["install"]
     }
 
 

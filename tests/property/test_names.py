@@ -5,15 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wheelmill.names import (
-    Architecture,
-    CudaVersion,
-    PythonVersion,
-    TorchVersion,
-    Word,
-    project_name,
-    project_version,
-)
+from wheelmill.names import Architecture, CudaVersion, PythonVersion, TorchVersion, Word, project_name, project_version
 
 numbers = st.integers(min_value=0)
 words = st.one_of(

@@ -24,8 +24,5 @@ def test_what_has_an_origin_is_connected_to_there_or_not_at_all(url: str) -> Non
     with suppress(ValueError, httpx.InvalidURL):
         origin, connected = Origin.of(url), httpx.URL(url)
         default = {"http": 80, "https": 443}.get(connected.scheme)
-        assert (origin.scheme, origin.host.encode(), origin.port) == (
-            connected.scheme,
-            connected.raw_host,
-            connected.port or default,
-        )
+        port = connected.port or default
+        assert (origin.scheme, origin.host.encode(), origin.port) == (connected.scheme, connected.raw_host, port)

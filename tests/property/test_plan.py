@@ -178,9 +178,7 @@ AXES = ["projects", "versions", "pythons", "cudas", "torches", "platforms"]
 
 @given(wishes(), st.sets(st.sampled_from(AXES)))
 @settings(every_plan, max_examples=settings().max_examples * 2)
-def test_planning_with_some_filters_and_keeping_others_is_planning_with_all(
-    wish: tuple[Config, Filters], kept: set[str]
-) -> None:
+def test_filters_before_and_after_planning_are_equal(wish: tuple[Config, Filters], kept: set[str]) -> None:
     config, every = wish
     # Which torch a wheel for many of them is linked with depends on those that are asked for.
     kept = kept - {"torches"} if any(package.torch_abi for package in config.packages.values()) else kept
@@ -203,9 +201,7 @@ def by_cell(entries: Iterable[Entry]) -> dict[Cell, Entry]:
 
 @given(wishes(), st.data())
 @every_plan
-def test_what_is_published_moves_from_targets_to_skips_unless_it_is_forced(
-    wish: tuple[Config, Filters], data: st.DataObject
-) -> None:
+def test_published_targets_become_skips_unless_forced(wish: tuple[Config, Filters], data: st.DataObject) -> None:
     config, filters = wish
     without = make_plan(config, filters, {})
     published = dict.fromkeys(data.draw(st.sets(st.sampled_from(cells_of(without)))), ReleaseTag("v2026-11-21"))

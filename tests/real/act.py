@@ -82,12 +82,7 @@ class Host:
         return [line for line in self.log.read_text().splitlines() if line.startswith("gh workflow run")]
 
     def run(
-        self,
-        event: str,
-        workflow: str,
-        *options: str,
-        payload: Mapping[str, Any] | None = None,
-        exit_code: int = 0,
+        self, event: str, workflow: str, *options: str, payload: Mapping[str, Any] | None = None, exit_code: int = 0
     ) -> str:
         """Run a workflow, as a run of its own with a number of its own, and return what was printed."""
         run = int(self.artifacts.name) + 1

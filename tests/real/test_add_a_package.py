@@ -52,6 +52,4 @@ def test_a_stranger_adds_a_package_by_the_page_alone(clone: Path) -> None:
 
 def runnable() -> Iterator[Shown]:
     """The commands of the page that need nothing but this machine; the clone is there."""
-    return (
-        each for each in PAGE if each.command not in UNTESTED and not each.command.startswith(("git clone", "export "))
-    )
+    return (it for it in PAGE if it.command not in UNTESTED and not it.command.startswith(("git clone", "export ")))

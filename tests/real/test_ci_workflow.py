@@ -7,11 +7,8 @@ import pytest
 
 from tests.real.act import Host, folder_for_all, new_clone, on_hosted_machine
 
-pytestmark = [
-    pytest.mark.real,
-    pytest.mark.nightly,
-    pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk"),
-]
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
+pytestmark = [pytest.mark.real, pytest.mark.nightly, as_root]
 
 SAMPLE = (
     *("tests/unit/system/test_sandbox.py", "tests/unit/build/test_finish.py", "tests/unit/client/environment"),

@@ -21,15 +21,8 @@ HINT = "hint: 'wheelmill explain' shows every candidate; 'wheelmill add --build'
 EXTRA = "hint: pip install 'wheelmill[factory]'"
 
 WITHOUT_A_WHEEL = [
-    "resolve nothing",
-    "resolve nothing --json",
-    "available nothing",
-    "explain nothing",
-    "add nothing",
-    "add nothing --build",
-    "add flash-attn",
-    "install nothing",
-    "lock nothing",
+    *("resolve nothing", "resolve nothing --json", "available nothing", "explain nothing", "add nothing"),
+    *("add nothing --build", "add flash-attn", "install nothing", "lock nothing"),
 ]
 """What has no wheel anywhere; flash-attn could be built."""
 WITH_NOTHING_TO_DO = {

@@ -106,7 +106,7 @@ def uv_sync(project: Path, variables: dict[str, str]) -> str:
 
 
 @sampled(("kind", "source"), product(PROJECTS, SOURCES), ("empty", "wheels.html"), ("commented", "simple/"))
-def test_uv_has_nothing_left_to_do(
+def test_uv_does_nothing(
     kind: str, source: str, project: Path, wheelmill: Wheelmill, variables: dict[str, str]
 ) -> None:
     if text := PROJECTS[kind]:
@@ -126,9 +126,7 @@ def files_of(project: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in project.iterdir() if path.is_file()}
 
 
-def test_a_failing_install_leaves_the_files_as_they_were(
-    project: Path, wheelmill: Wheelmill, site: Path, variables: dict[str, str]
-) -> None:
+def test_a_failure_changes_no_file(project: Path, wheelmill: Wheelmill, site: Path, variables: dict[str, str]) -> None:
     (project / "pyproject.toml").write_text(PROJECTS["fresh"] or "")
     uv_sync(project, variables)
     before = files_of(project)
@@ -171,9 +169,7 @@ def flip_a_byte(path: Path) -> None:
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_a_served_wheel_with_a_flipped_byte_is_not_added(
-    source: str, project: Path, wheelmill: Wheelmill, site: Path
-) -> None:
+def test_a_wheel_with_a_flipped_byte_is_not_added(source: str, project: Path, wheelmill: Wheelmill, site: Path) -> None:
     flip_a_byte(site / "files" / f"demo_gpu-1.1+cu130torch2.11-{TAG}.whl")
     wheelmill("add", "demo-gpu", *TARGET, source=source, exit_code=9)
     assert files_of(project) == {}
@@ -200,18 +196,14 @@ def installer(request: pytest.FixtureRequest, variables: dict[str, str], tmp_pat
     return str(request.param)
 
 
-def test_wheels_are_installed_with_the_torch_they_are_for(
-    installer: str, environment: Path, wheelmill: Wheelmill
-) -> None:
+def test_wheels_are_installed_with_their_torch(installer: str, environment: Path, wheelmill: Wheelmill) -> None:
     wheelmill("install", "demo-gpu", "--torch", "2.11", "--cuda", "13.0")
     found = versions_in(environment)
     assert found["demo-gpu"] == "1.1+cu130torch2.11", installer
     assert found["torch"] == "2.11.0"
 
 
-def test_a_lock_is_the_same_bytes_and_is_installed_from_the_cache(
-    environment: Path, project: Path, wheelmill: Wheelmill, site: Path
-) -> None:
+def test_a_lock_is_reproduced_offline(environment: Path, project: Path, wheelmill: Wheelmill, site: Path) -> None:
     (project / "pyproject.toml").write_text(PROJECTS["fresh"] or "")
     wheelmill("lock", "demo-gpu", *TARGET)
     first = (project / "pylock.toml").read_bytes()
@@ -333,9 +325,7 @@ build_editable = build_wheel
 """
 
 
-def test_a_lock_that_uv_exported_is_read(
-    project: Path, wheelmill: Wheelmill, variables: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_lock_of_uv_is_read(project: Path, wheelmill: Wheelmill, variables: dict[str, str], tmp_path: Path) -> None:
     """A wheel with a URL, one with a path, those of an index, and the project itself."""
     local = write_wheel(tmp_path / "local-1.0-py3-none-any.whl", files={"local.py": b""})
     write_wheel(tmp_path / "fresh-0.1.0-py3-none-any.whl", files={"fresh.py": b""})

@@ -61,9 +61,7 @@ def upstream_in(folder: Path) -> Path:
     return upstream
 
 
-def test_a_folder_of_a_repository_becomes_a_wheel_that_requires_what_packages_yml_says(
-    wheelmill: Command, tmp_path: Path
-) -> None:
+def test_a_subdirectory_becomes_a_wheel_with_the_requirements_of_its_entry(wheelmill: Command, tmp_path: Path) -> None:
     upstream = upstream_in(tmp_path / "repositories")
     config = tmp_path / "config"
     config.mkdir()

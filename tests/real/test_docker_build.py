@@ -189,9 +189,7 @@ def hostile(docker_config: Callable[[Path], Path], tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_hostile_source_is_built_without_a_line_of_it_running_outside(
-    wheelmill: Command, hostile: Path, tmp_path: Path
-) -> None:
+def test_no_line_of_a_hostile_source_runs_outside(wheelmill: Command, hostile: Path, tmp_path: Path) -> None:
     marks = tmp_path / "marks"
     limits = (*IN_DOCKER, "--memory", "4")
     token = {"GITHUB_TOKEN": "s3cret-of-the-job"}

@@ -25,9 +25,7 @@ IMAGE = "almalinux:8"
 AS_NOBODY = '#!/bin/sh\nexec setpriv --reuid=65534 --regid=65534 --clear-groups {docker} "$@"\n'
 
 
-def test_a_user_without_the_right_to_the_socket_is_told_of_the_group(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_access_to_the_socket_it_names_the_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     client = tmp_path / "docker"
     client.write_text(AS_NOBODY.format(docker=shutil.which("docker")))
     client.chmod(0o755)

@@ -78,9 +78,7 @@ def variables(host: Host, tools: Path, tmp_path: Path) -> dict[str, str]:
 @pytest.mark.parametrize("cuda", or_nightly(["12.6", "12.8", "13.0", "13.2"], "13.0", "13.2"))
 @pytest.mark.parametrize("tool", ["pip", "uv", "dockerfile", *FILES, "hatch"])
 @pytest.mark.parametrize("project", or_nightly(VERSIONS, "flash-attn"))
-def test_torch_is_for_the_cuda_of_the_wheel(
-    project: str, tool: str, cuda: str, host: Host, variables: dict[str, str]
-) -> None:
+def test_torch_is_for_the_same_cuda(project: str, tool: str, cuda: str, host: Host, variables: dict[str, str]) -> None:
     folder = Path(variables["HOME"]).parent
     follow(script_of(tool, host.filled(lines_for(host, project, cuda)[tool]), host), folder, variables)
     installed = installed_in(folder / ".venv")

@@ -23,11 +23,8 @@ from tests.real.conftest import DEMO, Command, docker_on
 from tests.real.stand_in_images import references
 from wheelmill.config.load import load_images
 
-pytestmark = [
-    pytest.mark.real,
-    pytest.mark.nightly,
-    pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk"),
-]
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
+pytestmark = [pytest.mark.real, pytest.mark.nightly, as_root]
 
 GB = 10**9
 PYTHONS = ("cp39", "cp310", "cp311", "cp312", "cp313")

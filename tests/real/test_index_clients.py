@@ -270,9 +270,7 @@ explicit = true
 
 
 @TWO
-def test_poetry_locks_and_installs(
-    cuda: str, torch: str, index: Index, environment: Callable[[str], Environment]
-) -> None:
+def test_poetry_installs(cuda: str, torch: str, index: Index, environment: Callable[[str], Environment]) -> None:
     made = environment(f"{torch}.0+{cuda}")
     sources = (("ours", index.tree(cuda, torch)), ("side", f"{index.url}torch/{cuda}/simple/"))
     write_project(
@@ -317,9 +315,7 @@ include_packages = ["demo"]
 
 
 @TWO
-def test_pip_tools_pins_with_hashes(
-    cuda: str, torch: str, index: Index, environment: Callable[[str], Environment]
-) -> None:
+def test_pip_tools_pins_hashes(cuda: str, torch: str, index: Index, environment: Callable[[str], Environment]) -> None:
     made = environment(f"{torch}.0+{cuda}")
     wanted, pinned = made.folder / "requirements.in", made.folder / "requirements.txt"
     wanted.write_text(f"demo\ntorch=={torch}.0+{cuda}\n")
@@ -331,9 +327,7 @@ def test_pip_tools_pins_with_hashes(
 
 
 @TWO
-def test_gpkg_reads_a_listing_of_the_releases_but_no_page_with_hashes(
-    cuda: str, torch: str, html_index: Index, tmp_path: Path
-) -> None:
+def test_gpkg_reads_releases_but_no_page_with_hashes(cuda: str, torch: str, html_index: Index, tmp_path: Path) -> None:
     """gpkg 0.4.3 takes no link that ends with a hash, and so nothing from an index that gives hashes."""
     name = "demo-{version}+cu{cuda}torch{torch}-{pytag}-{platform}.whl"
     options = ("--torch", torch, "--cuda", cuda.removeprefix("cu"), "--platform", "linux_x86_64", "--no-cache")

@@ -119,7 +119,5 @@ def test_the_finder_gives_the_lines_of_the_pages(project: str, host: Host) -> No
     pages = "\n".join(block.text for section in SECTIONS.values() for block in section.blocks)
     pages += pages.replace("flash-attn", project)
     tools = lines.keys() if project == "flash-attn" else {"pip", "uv", "pyproject"}
-    shown = {
-        line for tool in tools for line in lines[tool].splitlines() if not line.startswith(("dependencies = ", "["))
-    }
+    shown = {x for tool in tools for x in lines[tool].splitlines() if not x.startswith(("dependencies = ", "["))}
     assert sorted(line for line in shown if line not in pages) == []

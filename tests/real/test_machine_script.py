@@ -109,11 +109,7 @@ NAMES = (
     *("NVIDIA GeForce GTX 1660 SUPER", "NVIDIA H100 80GB HBM3", "NVIDIA GH200 480GB", "NVIDIA GB200", "NVIDIA H20-3e"),
     *("NVIDIA RTX PRO 6000 Blackwell Workstation Edition", "NVIDIA GeForce RTX 5090 D", "NVIDIA TITAN V", "TITAN RTX"),
     *(
-        "NVIDIA GeForce ...",
-        "NVIDIA CMP 170HX",
-        "NVIDIA GeForce GTX 1070",
-        "NVIDIA RTX 40...",
-        "Orin (nvgpu)",
+        *("NVIDIA GeForce ...", "NVIDIA CMP 170HX", "NVIDIA GeForce GTX 1070", "NVIDIA RTX 40...", "Orin (nvgpu)"),
         "NVIDIA Thor",
     ),
     *("NVIDIA Jetson Thor", "NVIDIA A10G", "NVIDIA A16-2Q", "Graphics Device", "__proto__", "constructor"),
@@ -160,10 +156,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> FinderData:
 
 def test_every_layout_is_read(data: FinderData) -> None:
     said = answer("given.texts.map(tried)", data=data, texts=list(READ))
-    read = [
-        (each["driver"], [gpu["capability"] for gpu in each["gpus"]], each["driverCuda"], each["platform"])
-        for each in said
-    ]
+    read = [(it["driver"], [gpu["capability"] for gpu in it["gpus"]], it["driverCuda"], it["platform"]) for it in said]
     assert read == list(READ.values())
 
 
@@ -195,7 +188,7 @@ def test_the_json_of_environment_is_read(data: FinderData) -> None:
     said = answer("tried(given.text)", data=data, text=json.dumps(content, default=json_default))
     assert said["gpus"] == [{"name": "H200", "capability": "9.0"}]
     assert [said[key] for key in ("python", "cuda", "torch", "platform", "driverCuda")] == [
-        *(str(each) for each in (target.python, target.cuda, target.torch, target.platform, target.driver_cuda)),
+        *(str(each) for each in (target.python, target.cuda, target.torch, target.platform, target.driver_cuda))
     ]
 
 

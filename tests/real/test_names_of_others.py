@@ -119,9 +119,7 @@ RIGHT = {"apex": OURS, "demo-under": OURS, "einops": "0.8.1"}
 
 
 @pytest.mark.parametrize("installer", ["pip", "uv"])
-def test_the_page_of_a_package_installs_ours(
-    installer: str, index: tuple[str, Site], known: Catalogue, tmp_path: Path
-) -> None:
+def test_a_packages_page_installs_it(installer: str, index: tuple[str, Site], known: Catalogue, tmp_path: Path) -> None:
     url, site = index
     lines = [*commands(site, known, "demo-under"), *commands(site, known, "apex")]
     if installer == "uv":

@@ -100,11 +100,7 @@ KINDS = {
         },
         sound=(("hatch", "run", "python", "-c", "import rich_text"),),
     ),
-    "plain": Kind(
-        files={"pyproject.toml": PROJECT},
-        has_pip=True,
-        sound=((*PIP_SAYS, "check"),),
-    ),
+    "plain": Kind(files={"pyproject.toml": PROJECT}, has_pip=True, sound=((*PIP_SAYS, "check"),)),
     "requirements": Kind(
         files={"requirements.txt": "rich-text==1.0  # tables\n"},
         has_pip=True,
@@ -112,10 +108,7 @@ KINDS = {
         edited="requirements.txt",
     ),
     "environment": Kind(
-        files={},
-        has_pip=True,
-        sound=((*PIP_SAYS, "check"),),
-        edited=".venv/wheelmill-requirements.txt",
+        files={}, has_pip=True, sound=((*PIP_SAYS, "check"),), edited=".venv/wheelmill-requirements.txt"
     ),
 }
 
@@ -226,9 +219,7 @@ def kill_when(project: Project, has_begun: Callable[[], bool], *arguments: str) 
 
 
 @sampled("kind", KINDS, "uv", "poetry", "requirements")
-def test_a_project_is_changed_by_its_own_tool_or_not_at_all(
-    kind: str, variables: dict[str, str], site: Path, tmp_path: Path
-) -> None:
+def test_only_its_own_tool_changes_a_project(kind: str, variables: dict[str, str], site: Path, tmp_path: Path) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
     project = Project(KINDS[kind], folder, variables)
@@ -279,9 +270,7 @@ def test_a_script_runs_with_what_was_added(variables: dict[str, str], tmp_path: 
 
 
 @sampled("kind", [*KINDS, "poetry elsewhere", "hatch elsewhere"], "uv", "poetry elsewhere", "hatch elsewhere")
-def test_every_command_reads_and_changes_the_same_environment(
-    kind: str, variables: dict[str, str], tmp_path: Path
-) -> None:
+def test_all_commands_use_the_same_environment(kind: str, variables: dict[str, str], tmp_path: Path) -> None:
     name, _, elsewhere = kind.partition(" ")
     case = KINDS[name]
     if elsewhere:

@@ -25,16 +25,10 @@ def constrained(tmp_path: Path) -> dict[str, str]:
     (tmp_path / "uv").mkdir()
     (tmp_path / "uv" / "uv.toml").write_text('constraint-dependencies = ["six<1.10", "setuptools<1"]\n')
     constraints = str(tmp_path / "constraints.txt")
-    return os.environ | {
-        "PIP_CONSTRAINT": constraints,
-        "UV_CONSTRAINT": constraints,
-        "XDG_CONFIG_HOME": str(tmp_path),
-    }
+    return os.environ | {"PIP_CONSTRAINT": constraints, "UV_CONSTRAINT": constraints, "XDG_CONFIG_HOME": str(tmp_path)}
 
 
-def test_the_lock_is_made_without_an_environment_and_as_on_any_machine(
-    tmp_path: Path, constrained: dict[str, str]
-) -> None:
+def test_the_lock_needs_no_environment_and_is_as_on_any_machine(tmp_path: Path, constrained: dict[str, str]) -> None:
     (tmp_path / "clone" / "scripts").mkdir(parents=True)
     shutil.copytree(ROOT / "tests" / "locks", tmp_path / "clone" / "tests" / "locks")
     for name in ("scripts/lock", "scripts/machine.sh", "pyproject.toml", "requirements.lock"):

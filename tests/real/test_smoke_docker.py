@@ -51,10 +51,8 @@ def containers(docker_config: Callable[[Path], Path]) -> DockerEnvironments:
 def machine_code(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
     """Shared objects by the library that they need or the symbol that they lack."""
     folder = tmp_path_factory.mktemp("objects")
-    needing = {
-        name: compile_shared_object(folder / name, linker=[f"-soname={name}"])
-        for name in ("libcudart.so.13", "libcuda.so.1")
-    }
+    names = ("libcudart.so.13", "libcuda.so.1")
+    needing = {name: compile_shared_object(folder / name, linker=[f"-soname={name}"]) for name in names}
     compiled = {name: compile_shared_object(folder / "_C.so", needs=[needing[name]]).read_bytes() for name in needing}
     return {
         **compiled,
@@ -85,18 +83,14 @@ def places(verdict: Verdict) -> list[str]:
     return [room.place for room in verdict.clean_rooms]
 
 
-def test_the_demo_passes_in_both_environments(
-    containers: DockerEnvironments, wheelmill: Command, tmp_path: Path
-) -> None:
+def test_the_demo_passes_in_both_places(containers: DockerEnvironments, wheelmill: Command, tmp_path: Path) -> None:
     target = ("wheelmill-demo", "--config", DEMO, "--python", "3.12", "--cuda", "13.0")
     wheelmill("build", *target, "--output", tmp_path)
     (wheel,) = tmp_path.glob("*.whl")
     verdict = examine_wheel(WheelFile.at(wheel), containers, serve_candidate, progress=Progress())
     assert verdict.findings == ()
-    assert places(verdict) == [
-        str(containers.images.of_cuda(CudaVersion(13, 0)).runtime),
-        str(containers.images.plain.image),
-    ]
+    images = containers.images
+    assert places(verdict) == [str(images.of_cuda(CudaVersion(13, 0)).runtime), str(images.plain.image)]
     assert [room.installed for room in verdict.clean_rooms] == [{"wheelmill-demo": "1.0.0+cu130"}] * 2
     assert all(room.python.startswith("3.12.") for room in verdict.clean_rooms)
 
@@ -111,9 +105,7 @@ def test_a_library_that_the_image_with_cuda_brings_is_missed_in_the_plain_one(
     assert "libcudart.so.13: cannot open shared object file" in finding.detail
 
 
-def test_nothing_outside_can_be_reached(
-    containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path
-) -> None:
+def test_nothing_is_reached(containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path) -> None:
     init = "import socket; socket.create_connection(('192.0.2.1', 80), timeout=10)"
     (finding,) = verdict_on(tmp_path, containers, machine_code[""], init=init).findings
     assert finding.code == Code.IMPORT
@@ -128,7 +120,7 @@ def test_the_rooms_have_no_compiler_no_secret_and_no_rights(
     assert verdict_on(tmp_path, containers, machine_code[""], init=LOOKS_AROUND).findings == ()
 
 
-def test_what_the_wheel_requires_comes_with_it(
+def test_requirements_are_met(
     containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path
 ) -> None:
     requires = "Requires-Dist: jinja2==3.1.6\n"
@@ -137,9 +129,7 @@ def test_what_the_wheel_requires_comes_with_it(
     assert [room.installed["Jinja2"] for room in verdict.clean_rooms] == ["3.1.6"] * 2
 
 
-def test_what_it_requires_and_nobody_has_is_a_finding(
-    containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path
-) -> None:
+def test_a_lack_is_found(containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path) -> None:
     (finding,) = verdict_on(tmp_path, containers, machine_code[""], requires="Requires-Dist: jinja2==99\n").findings
     assert finding.code == Code.ENVIRONMENT
     assert "there is no version of jinja2==99" in finding.detail
@@ -164,17 +154,13 @@ def test_what_needs_a_driver_is_not_imported_and_each_room_says_why(
     ]
 
 
-def test_a_wheel_without_a_label_needs_no_cuda(
-    containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path
-) -> None:
+def test_no_label_is_no_cuda(containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path) -> None:
     verdict = verdict_on(tmp_path, containers, machine_code[""], label="")
     assert verdict.findings == ()
     assert places(verdict) == [str(containers.images.plain.image)]
 
 
-def test_a_python_that_the_image_lacks_is_a_finding(
-    containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path
-) -> None:
+def test_an_unknown_python(containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path) -> None:
     wheel = write_wheel(
         tmp_path / f"demo-1.0+cu130-cp399-cp399-manylinux_2_17_{MACHINE}.whl",
         files={"demo/__init__.py": b"", "demo/_C.so": machine_code[""]},

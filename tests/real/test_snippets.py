@@ -66,11 +66,8 @@ def world(request: pytest.FixtureRequest, tools: Path, tmp_path: Path) -> Iterat
     store = store_in(host / "releases")
     names = [f"{project}-{version}-{TAGS}.whl" for project, version in OURS.items()]
     requires = {"demo": ("filelock>=3",), "plain": ("demo",)}
-    publish(
-        store,
-        [certified_wheel(host / "wheels" / each, requires=requires[each.split("-")[0]]) for each in names],
-        now=NOW,
-    )
+    wheels = [certified_wheel(host / "wheels" / each, requires=requires[each.split("-")[0]]) for each in names]
+    publish(store, wheels, now=NOW)
     packages = {
         DEMO: replace(CONFIG.packages[DEMO], pypi=elsewhere),
         PLAIN: replace(CONFIG.packages[PLAIN], requires=(DEMO,), pypi=elsewhere),
@@ -82,9 +79,8 @@ def world(request: pytest.FixtureRequest, tools: Path, tmp_path: Path) -> Iterat
     for wheel in (*theirs, "filelock-3.20.0"):
         add_wheel(host / "pypi", f"{wheel}-py3-none-any.whl")
     with serve_folder(host) as url:
-        snippets = finder_lines(
-            store, catalogue, (DEMO, PLAIN), choice={"project": PLAIN, "python": PYTHON}, root=f"{url}site/"
-        )
+        choice = {"project": PLAIN, "python": PYTHON}
+        snippets = finder_lines(store, catalogue, (DEMO, PLAIN), choice=choice, root=f"{url}site/")
         yield World(
             snippets=snippets,
             other=f"{url}pypi/simple/",

@@ -57,9 +57,7 @@ def config(tmp_path: Path) -> Path:
     return folder
 
 
-def test_it_is_compiled_for_the_gpus_of_its_entry_and_for_no_others(
-    wheelmill: Command, config: Path, tmp_path: Path
-) -> None:
+def test_it_is_compiled_for_the_gpus_of_its_entry_alone(wheelmill: Command, config: Path, tmp_path: Path) -> None:
     wheelmill("build", *TARGET, "--config", config, "--output", tmp_path)
     (wheel,) = tmp_path.glob("*.whl")
     (shared_object,) = shared_objects_of(wheel)

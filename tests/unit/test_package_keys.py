@@ -22,11 +22,8 @@ ROWS = [
     for keys, _, default, example in re.findall(r"^\| (.+) \| (.+) \| (.+) \| (.+) \|$", TEXT, re.MULTILINE)
     if keys.startswith(("`", "["))
 ]
-CELLS = {
-    key: text
-    for keys, _, example in ROWS
-    for key, text in zip(keys, re.findall(r"`([^`]+)`", example) or [""], strict=True)
-}
+COMMANDS = [(keys, re.findall(r"`([^`]+)`", example) or [""]) for keys, _, example in ROWS]
+CELLS = {key: text for keys, texts in COMMANDS for key, text in zip(keys, texts, strict=True)}
 FILE: dict[str, dict[str, Any]] = yaml.safe_load((own_installation.CONFIG / "packages.yml").read_text())
 TAKEN = {key: FILE["defaults"][key] for key in BUILD_DEFAULTS}
 SHIPPED: dict[str, dict[str, Any]] = {name: TAKEN | entry for name, entry in FILE["packages"].items()}

@@ -60,9 +60,7 @@ def test_an_action_is_known_by_its_folder_its_commit_and_the_release_in_the_comm
         ("using: node24", "using: node16", ["runs.using: GitHub runs no node16"]),
     ],
 )
-def test_what_an_action_does_not_declare_contradicts_its_steps(
-    before: str, after: str, named: list[str], tmp_path: Path
-) -> None:
+def test_an_actions_steps_use_only_its_inputs(before: str, after: str, named: list[str], tmp_path: Path) -> None:
     assert before in WORKFLOW + ACTION
     (tmp_path / "build.yml").write_text(WORKFLOW.replace(before, after))
     (uses,) = uses_in([tmp_path / "build.yml"]).values()

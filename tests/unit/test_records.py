@@ -15,19 +15,19 @@ EXCEPTIONS = {
         "Defaults",
     },
     "a machine: as it is detected, as options and files state it, and as it is printed": {
-        *("TargetEnvironment", "Overrides", "TargetOptions", "DetectedTarget", "TargetKeys", "Part"),
+        *("TargetEnvironment", "Overrides", "TargetOptions", "DetectedTarget", "TargetKeys", "Part")
     },
     "an entry of a configuration and the defaults of its file": {"PackageEntry", "Defaults"},
     "an entry of a configuration and the tests that follow from it, which a wheel's provenance has": {
-        *("PackageEntry", "Expectations"),
+        *("PackageEntry", "Expectations")
     },
     "a manifest as it is written, and the texts that are read back from it unchecked": {
-        *("SmokeResult", "ListedCertificate"),
+        *("SmokeResult", "ListedCertificate")
     },
     "settings of a build, and their texts in a manifest": {"BuildSettings", "ListedProvenance"},
     "a torch as its index publishes it, and as compatibility.yml states it": {"PublishedTorch", "TorchRelease"},
     "a link of any page of the simple API, and entries with the keys of PEP 691, as read and written": {
-        *("Link", "_File", "_JsonRow"),
+        *("Link", "_File", "_JsonRow")
     },
     "a link of any page, and the wheel behind it that is downloaded": {"Link", "WantedWheel"},
     "a wheel of ours in an index, and any wheel that was opened": {"ListedFile", "WheelFacts"},

@@ -68,7 +68,7 @@ def test_a_schema_is_one(name: str) -> None:
 
 def test_every_output_that_the_source_names_has_a_schema() -> None:
     named = {
-        name for path in SOURCE.rglob("*.py") for name in re.findall(r'"(wheelmill\.[a-z-]+/\d)"', path.read_text())
+        name for file in SOURCE.rglob("*.py") for name in re.findall(r'"(wheelmill\.[a-z-]+/\d)"', file.read_text())
     }
     of_our_own = {"wheelmill.torch-symbols/2", "wheelmill.uploaded-site/1"}
     assert named - outputs().keys() == of_our_own

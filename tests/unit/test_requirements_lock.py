@@ -48,11 +48,8 @@ def is_meant(required: Requirement, there: dict[str, str]) -> bool:
 
 def locked_in(there: Mapping[str, str]) -> Mapping[NormalizedName, Version]:
     """The versions that the lock pins in an environment."""
-    return {
-        canonicalize_name(pin.name): Version(next(iter(pin.specifier)).version)
-        for pin in LOCK
-        if is_meant(pin, dict(there))
-    }
+    pins = [pin for pin in LOCK if is_meant(pin, dict(there))]
+    return {canonicalize_name(pin.name): Version(next(iter(pin.specifier)).version) for pin in pins}
 
 
 def asked_for() -> Iterator[Requirement]:

@@ -170,14 +170,10 @@ def test_what_a_build_delivers_is_found_by_an_output_that_no_other_job_can_set()
     assert set(jobs_of_group) == {"part", "build", "gpu", "attest"}
     assert jobs_of_group["build"]["outputs"] == {"wheels": "${{ steps.wheels.outputs.artifact-id }}"}
     assert jobs_of_group["gpu"]["outputs"] == {"certificates": "${{ steps.certificates.outputs.artifact-id }}"}
-    wheels, certificates = (
-        step["with"] for step in jobs_of_group["attest"]["steps"] if "download-artifact" in step.get("uses", "")
-    )
+    steps_of = jobs_of_group["attest"]["steps"]
+    wheels, certificates = (step["with"] for step in steps_of if "download-artifact" in step.get("uses", ""))
     assert wheels == {"artifact-ids": "${{ needs.build.outputs.wheels }}", "path": "out/wheels"}
-    assert certificates == {
-        "artifact-ids": "${{ needs.gpu.outputs.certificates }}",
-        "path": "out/gpu",
-    }
+    assert certificates == {"artifact-ids": "${{ needs.gpu.outputs.certificates }}", "path": "out/gpu"}
 
 
 def test_no_job_waits_for_a_machine_with_a_gpu_where_nobody_names_one() -> None:
@@ -187,9 +183,8 @@ def test_no_job_waits_for_a_machine_with_a_gpu_where_nobody_names_one() -> None:
     assert {env["WHEELMILL_REQUIRE_GPU"] for env in required} == {
         "${{ vars.WHEELMILL_GPU_RUNNER != '' && 'linux_x86_64' || '' }}"
     }
-    assert len(required) == len(
-        [step for _, step in steps() if re.search(r"wheelmill release(?! downloads)", step.get("run", ""))]
-    )
+    releasing = [step for _, step in steps() if re.search(r"wheelmill release(?! downloads)", step.get("run", ""))]
+    assert len(required) == len(releasing)
 
 
 def test_a_release_and_an_attestation_are_given_the_plan_by_an_input() -> None:
@@ -390,9 +385,8 @@ def test_a_report_follows_what_failed_or_was_ended_and_no_fork_has_one() -> None
     for name in ("newest", "nightly"):
         *tried, report = read(name)["jobs"].values()
         assert {job["if"] for job in tried} == {"${{ !github.event.repository.fork }}"}
-        assert set(report["needs"] if isinstance(report["needs"], list) else [report["needs"]]) == {
-            job["name"] for job in tried
-        }
+        needed = report["needs"] if isinstance(report["needs"], list) else [report["needs"]]
+        assert set(needed) == {job["name"] for job in tried}
         assert "'failure'" in report["if"]
         assert "'cancelled'" in report["if"]
 

@@ -49,7 +49,5 @@ def read(content: bytes) -> None:
         build_facts_bytes(built)
 
 
-FORMAT = Format(
-    inputs=mutated([json.dumps(CYCLONE).encode(), json.dumps(SPDX).encode(), build_facts_bytes(BUILT)], WORDS),
-    read=read,
-)
+INPUTS = [json.dumps(CYCLONE).encode(), json.dumps(SPDX).encode(), build_facts_bytes(BUILT)]
+FORMAT = Format(inputs=mutated(INPUTS, WORDS), read=read)

@@ -41,18 +41,7 @@ SCRIPT = b"""#!/bin/sh
 print()
 """
 WORDS = [
-    b"[",
-    b"]",
-    b"{",
-    b"}",
-    b".",
-    b"=",
-    b"# ///",
-    b"# /// script\n",
-    b"\n",
-    b'"',
-    b"'",
-    b'"""',
+    *(b"[", b"]", b"{", b"}", b".", b"=", b"# ///", b"# /// script\n", b"\n", b'"', b"'", b'"""'),
     b"[[tool.uv.index]]",
 ]
 WORDS += [b"[project.x]\n", b"project.a = 1\n", b"nan", b"\xef\xbb\xbf", b"\xe2\x80\xa8", b"\\", b"a = " + b"[" * 200]

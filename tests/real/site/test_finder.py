@@ -53,9 +53,7 @@ def test_the_copied_pip_command_installs_the_chosen_wheel(
 
 
 @pytest.mark.parametrize("requirement", ["demo==1.0", "demo==1.0+cu128torch2.10"])
-def test_the_copied_uv_command_installs_the_chosen_wheel(
-    requirement: str, page: Page, host: str, environment: Path
-) -> None:
+def test_the_uv_command_installs_the_chosen_wheel(requirement: str, page: Page, host: str, environment: Path) -> None:
     choose(page, project="demo", cuda="12.8", torch="2.10")
     page.get_by_label("Pin this exact wheel").set_checked("+" in requirement)
     lines = [shlex.split(line) for line in copied(page, "uv").splitlines()]
@@ -236,9 +234,7 @@ def test_a_name_in_the_address_may_be_spelled_as_in_a_file(page: Page, site: str
      ("elsewhere", "This index knows no elsewhere.", False),
      ("constructor", "This index knows no constructor.", False)],
 )  # fmt: skip
-def test_a_planned_package_and_an_unknown_one_are_told_apart(
-    project: str, sentence: str, page: Page, site: str, *, has_page: bool
-) -> None:
+def test_planned_is_not_unknown(project: str, sentence: str, page: Page, site: str, *, has_page: bool) -> None:
     page.goto(f"{site}#project={project}")
     expect(page.locator(".verdict")).to_have_text(sentence)
     expect(page.locator(".add")).to_have_text(f"wheelmill add {project} --build")

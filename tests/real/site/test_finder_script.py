@@ -33,11 +33,7 @@ pytestmark = pytest.mark.real
 DEMO, FLASH_ATTN_3 = project_name("demo"), project_name("flash-attn-3")
 TAGS = (
     *(
-        "any",
-        "linux_x86_64",
-        "linux_aarch64",
-        "manylinux2014_x86_64",
-        "manylinux_2_28_x86_64",
+        *("any", "linux_x86_64", "linux_aarch64", "manylinux2014_x86_64", "manylinux_2_28_x86_64"),
         "manylinux_2_28_aarch64",
     ),
     *("musllinux_1_2_x86_64", "win_amd64", "win_arm64", "macosx_11_0_arm64", "macosx_14_0_x86_64"),
@@ -57,14 +53,11 @@ def answers(found: FinderData, expression: str) -> Any:
 
 
 def test_every_code_runs_on_the_same_gpus() -> None:
-    compiled = {
-        code for cuda in load_config(own_installation.CONFIG).compatibility.cuda.values() for code in cuda.architectures
-    }
+    known = load_config(own_installation.CONFIG).compatibility.cuda
+    compiled = {code for cuda in known.values() for code in cuda.architectures}
     codes = [Architecture.parse(each) for each in sorted(compiled)]
     having = [*(((code,), ()) for code in codes), *(((), (code,)) for code in codes)]
-    kinds = [
-        Kind(version="1", exact_version="1", platform="any", glibc=None, sass=sass, ptx=ptx) for sass, ptx in having
-    ]
+    kinds = [Kind(version="1", exact_version="1", platform="any", glibc=None, sass=a, ptx=b) for a, b in having]
     found = finder_data({DEMO: [WheelGroup(kind=kind, wheels=()) for kind in kinds]}, {})
     gpus = json.dumps([gpu.capability for gpu in CARDS])
     said = answers(found, f"wheels.of('demo').map((row) => {gpus}.map((gpu) => codeFor(row, gpu) !== ''))")
@@ -191,11 +184,8 @@ def test_every_pair_of_flash_attn_3_is_found_by_its_cuda_and_torch_alone(tmp_pat
     found = flash_attn_3(tmp_path)
     wheels = found["wheels"][FLASH_ATTN_3]
     assert wheels["versions"] == ["3.0.0"]
-    labels = {
-        name.split("-")[1]: BuiltFor.of_installed(name.split("-")[1])
-        for name in NAMES
-        if name.startswith("flash_attn_3-")
-    }
+    versions = [name.split("-")[1] for name in NAMES if name.startswith("flash_attn_3-")]
+    labels = {version: BuiltFor.of_installed(version) for version in versions}
     assert set(wheels["exact_versions"]) == set(labels)
     choices = [
         {"project": FLASH_ATTN_3, "version": version, "cuda": str(named.cuda), "torch": str(named.torch)}

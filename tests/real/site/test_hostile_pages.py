@@ -74,9 +74,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     ("", 1440, "dark"),
     (WHEEL, 1440, "dark"),
 )
-def test_hostile_text_stays_text_and_within_the_page(
-    path: str, width: int, scheme: Any, browser: Browser, site: str
-) -> None:
+def test_hostile_text_stays_in_the_page(path: str, width: int, scheme: Any, browser: Browser, site: str) -> None:
     page = browser.new_page(viewport={"width": width, "height": 844}, color_scheme=scheme)
     faults: list[str] = []
     page.on("console", lambda message: faults.append(message.text))

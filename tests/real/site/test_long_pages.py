@@ -68,16 +68,11 @@ def test_a_version_on_a_further_page_is_found_and_has_its_wheels(browser: Browse
     ("link", "leads_to"),
     [
         ("packages/demo/#0.1", "packages/demo/0.1/"),
-        (
-            f"packages/demo/0.1/cu130torch2.11/#9-{TAGS}",
-            f"packages/demo/0.1/cu130torch2.11/page-2/#9-{TAGS}",
-        ),
+        (f"packages/demo/0.1/cu130torch2.11/#9-{TAGS}", f"packages/demo/0.1/cu130torch2.11/page-2/#9-{TAGS}"),
         ("packages/demo/page-2/#%", "packages/demo/page-2/#%"),
     ],
 )
-def test_an_address_leads_to_what_others_have_pushed_to_a_further_page(
-    link: str, leads_to: str, browser: Browser, long_site: str
-) -> None:
+def test_an_address_leads_to_a_further_page(link: str, leads_to: str, browser: Browser, long_site: str) -> None:
     page = browser.new_page()
     faults: list[str] = []
     page.on("pageerror", lambda error: faults.append(str(error)))

@@ -15,18 +15,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from tests.real.conftest import ROOT, sampled
-from tests.real.site.conftest import (
-    HOSTILE,
-    NEWEST,
-    PYTHON,
-    TAGS,
-    choose,
-    copied,
-    pip_of,
-    run,
-    settings,
-    version_in,
-)
+from tests.real.site.conftest import HOSTILE, NEWEST, PYTHON, TAGS, choose, copied, pip_of, run, settings, version_in
 
 pytestmark = pytest.mark.real
 
@@ -163,9 +152,7 @@ def test_nothing_moves_once_it_is_seen(path: str, width: int, browser: Browser, 
     page.close()
 
 
-def test_without_javascript_addresses_and_packages_are_there(
-    browser: Browser, site: str, host: str, environment: Path
-) -> None:
+def test_addresses_and_packages_need_no_javascript(browser: Browser, site: str, host: str, environment: Path) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(site)

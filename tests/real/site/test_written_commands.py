@@ -17,29 +17,12 @@ pytestmark = pytest.mark.real
 
 TEXTS = [
     *(
-        "demo==1!2.0+cu130torch2.11",
-        'einops>=0.8; python_version < "3.13"',
-        "a~=1",
-        "~/a",
-        "#a",
-        "",
-        " ",
-        "é",
-        "1*",
-        "a\\",
+        *("demo==1!2.0+cu130torch2.11", 'einops>=0.8; python_version < "3.13"', "a~=1", "~/a", "#a", "", " ", "é"),
+        *("1*", "a\\"),
     ),
     *(
-        "a @ https://h/$HOME/x",
-        "$HOME'x",
-        "a'$HOME'x'",
-        "'$HOME",
-        "a$$HOME$b'c",
-        "$(id)",
-        "`id`",
-        "!!",
-        "$",
-        "a;id&",
-        "$1",
+        *("a @ https://h/$HOME/x", "$HOME'x", "a'$HOME'x'", "'$HOME", "a$$HOME$b'c", "$(id)", "`id`", "!!", "$"),
+        *("a;id&", "$1"),
     ),
 ]
 VARIABLES = {"HOME": "LEAK", "b": "LEAK", "id": "LEAK"}

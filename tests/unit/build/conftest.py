@@ -112,9 +112,8 @@ def compile_future_glibc(folder: Path) -> Path:
 def compile_versioned(folder: Path, soname: str, version: str) -> Path:
     """Compile a library that has ``from_the_future`` in a version of its own."""
     versions = f"{version} {{ from_the_future; }};"
-    return compile_shared_object(
-        folder / soname, "void from_the_future(void) {}", linker=[f"-soname={soname}"], versions=versions
-    )
+    code = "void from_the_future(void) {}"
+    return compile_shared_object(folder / soname, code, linker=[f"-soname={soname}"], versions=versions)
 
 
 def write_toolkit(home: Path, release: str) -> Path:

@@ -57,9 +57,7 @@ def test_a_second_build_says_that_it_waits_and_goes_on_after_the_first() -> None
 
 
 @pytest.mark.parametrize(("name", "lines"), [("kernel.cpp", 1), ("kernel.cu", 0), ("kernel.cuh", 0)])
-def test_a_source_without_a_cuda_file_is_told_before_it_compiles(
-    name: str, lines: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_cuda_file_is_worth_a_line(name: str, lines: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
 
     class Heard(Progress):

@@ -123,9 +123,7 @@ def test_settings_for_the_backend_arrive_as_they_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("policy", "platform"), [("manylinux_2_28", f"manylinux_2_28_{MACHINE}"), ("auto", "auto")])
-def test_auditwheel_runs_in_the_container_and_leaves_out_what_others_provide(
-    policy: str, platform: str, tmp_path: Path
-) -> None:
+def test_auditwheel_in_the_container_leaves_out_what_others_provide(policy: str, platform: str, tmp_path: Path) -> None:
     cell = BUILD.task.target.cell
     command = shlex.split(as_read(replace(BUILD, policy=policy), tmp_path).repair_command)
     assert command[:6] == ["env", "--unset=PYTHONPATH", "auditwheel", "repair", "--plat", platform]
@@ -198,9 +196,7 @@ def test_what_is_built_is_the_subdirectory_and_all_of_the_source_is_copied(docke
     ("python", "exit_code", "fact"), [("3.13t", 2, "invalid choice: 'cp313t-manylinux_"), ("3.9", 3, "cp39-manylinux_")]
 )
 @pytest.mark.usefixtures("docker")
-def test_a_build_that_cibuildwheel_refuses_has_an_exit_code_of_its_own(
-    python: str, exit_code: int, fact: str, source: Path
-) -> None:
+def test_cibuildwheels_refusal_has_its_own_exit_code(python: str, exit_code: int, fact: str, source: Path) -> None:
     (source / "pyproject.toml").write_text('[project]\nname = "demo"\nversion = "1.0"\nrequires-python = ">=3.10"\n')
     cell = replace(TARGET.cell, python=PythonVersion.parse(python))
     task = replace(TASK, target=replace(TARGET, cell=cell), source=source, workspace=source.parent)

@@ -175,9 +175,7 @@ ALL_FLAGS = {"NVCC_PREPEND_FLAGS": "-O1", "NVCC_APPEND_FLAGS": "--threads=2 -O3"
         ("-I/py/include/python3.12 a.o", CACHED, "-I/compilers/python-include a.o"),
     ],
 )
-def test_nvcc_is_called_with_what_the_plan_and_the_cache_need(
-    given: str, variables: dict[str, str], words: str, home: Path
-) -> None:
+def test_nvcc_gets_what_plan_and_cache_need(given: str, variables: dict[str, str], words: str, home: Path) -> None:
     assert called(home / "bin" / "nvcc", *given.split(), **variables) == words.split()
 
 
@@ -199,7 +197,7 @@ def test_compilers_of_the_host_keep_their_flags_and_pythons_that_differ_in_one_s
     path = f"{cache.compilers / 'bin'}:{tmp_path / 'bin'}:{os.environ['PATH']}"
     words = ["a.o", flag, "-arch", "x86_64"]
     assert called(cache.compilers / "bin" / "g++", *words, PATH=path, WHEELMILL_GENCODE="-arch=sm_90") == [
-        *("-fno-strict-overflow", "a.o", "-arch", "x86_64"),
+        *("-fno-strict-overflow", "a.o", "-arch", "x86_64")
     ]
 
 
@@ -238,9 +236,7 @@ def test_objects_are_found_again_and_counted(cache: CompilerCache, tmp_path: Pat
     ]
 
 
-def test_what_is_measured_is_compiled_though_the_cache_has_it(
-    cache: CompilerCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_measuring_compiles_despite_hits(cache: CompilerCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source, heard = tmp_path / "a.cpp", RecordedProgress()
     source.write_text("int value() { return 1; }\n")
     compile_with(cache.compilers / "bin" / "g++", source, cache)
@@ -349,9 +345,7 @@ def test_no_build_counts_the_units_of_one_that_was_killed(cache: CompilerCache) 
     assert [path.name for path in cache.folder.glob("unit.*")] == ["unit.foreign"]
 
 
-def test_any_number_of_marks_is_read_in_part_and_removed_whole(
-    cache: CompilerCache, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_marks_are_read_in_part_and_removed_whole(cache: CompilerCache, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiler_cache, "_MAX_MARKS", 3)
     for number in range(200):
         (cache.folder / f"unit.{number}.a.cu").touch()
@@ -381,9 +375,8 @@ def test_a_cache_that_no_build_opened_for_a_month_is_removed(cache: CompilerCach
 def real_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A CUDA home of links to NVIDIA's own toolkit, from its wheels or of this machine."""
     monkeypatch.setenv("UV_CACHE_DIR", os.environ.get("UV_CACHE_DIR") or str(Path("~/.cache/uv").expanduser()))
-    packages = PackageFolder(
-        directory=tmp_path / "packages", python=PythonVersion(3, 12), platform=TARGET.cell.platform
-    )
+    folder = tmp_path / "packages"
+    packages = PackageFolder(directory=folder, python=PythonVersion(3, 12), platform=TARGET.cell.platform)
     toolkit = provide_toolkit(TARGET.cell.cuda, TARGET.toolkit, packages, log=tmp_path / "log")
     complete_toolkit(toolkit)
     sandbox = Sandbox(writable={tmp_path: tmp_path}, readable=[own_installation.DOCKER])
@@ -599,9 +592,7 @@ def test_nothing_but_objects_is_taken_up(open_cache: OpenCache, tmp_path: Path) 
     assert caches() == mine.parent
 
 
-def test_more_than_compiler_caches_may_take_is_refused(
-    open_cache: OpenCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_too_large_cache_is_refused(open_cache: OpenCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     open_cache("mine")
     theirs = tmp_path / "theirs" / "group" / "0"
     theirs.mkdir(parents=True)
@@ -612,9 +603,7 @@ def test_more_than_compiler_caches_may_take_is_refused(
     assert not (caches() / "group").exists()
 
 
-def test_a_header_that_an_installer_links_once_more_has_not_changed(
-    source: Path, open_cache: OpenCache, tmp_path: Path
-) -> None:
+def test_a_header_that_is_linked_again_has_not_changed(source: Path, open_cache: OpenCache, tmp_path: Path) -> None:
     """Another installation beside a build gave the file a new time, and the object was not kept."""
     cache = open_cache("machine")
     (source / "a.h").write_text("int a();\n")
@@ -630,9 +619,7 @@ def test_a_header_that_an_installer_links_once_more_has_not_changed(
     assert cache.counts() == CacheCounts(found=1, compiled=1)
 
 
-def test_neither_a_ccache_nor_its_settings_that_a_build_left_have_any_effect(
-    open_cache: OpenCache, tmp_path: Path
-) -> None:
+def test_a_ccache_or_settings_that_a_build_left_have_no_effect(open_cache: OpenCache, tmp_path: Path) -> None:
     """Both lie in folders that foreign code may write to."""
     cache = open_cache("machine")
     write_program(cache.compilers / "ccache", f"#!/bin/sh\ntouch {tmp_path}/outside\n")

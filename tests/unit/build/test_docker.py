@@ -119,9 +119,7 @@ def test_a_wheel_knows_the_images_the_toolkit_and_the_packages_it_was_made_with(
     assert compiled.packages == {"setuptools": "99.0", "wheel": "99.0"}
 
 
-def test_a_wheel_in_which_nothing_was_compiled_is_refused(
-    compile_in_docker: Compile, cibuildwheel: Cibuildwheel, tmp_path: Path
-) -> None:
+def test_a_pure_wheel_is_refused(compile_in_docker: Compile, cibuildwheel: Cibuildwheel, tmp_path: Path) -> None:
     cibuildwheel.wheel = write_wheel(tmp_path / WHEEL, files={"demo/__init__.py": b""})
     with pytest.raises(BuildError, check=coded("nothing-compiled")):
         compile_in_docker()
@@ -162,14 +160,11 @@ def test_the_image_is_made_of_both_bases_and_the_newest_compiler_that_this_nvcc_
 
 
 NEEDS_AIO = replace(
-    WITHOUT_TORCH,
-    package=replace(TARGET.package, system_packages=SystemPackages(dnf=("libaio-devel", "zlib-devel"))),
+    WITHOUT_TORCH, package=replace(TARGET.package, system_packages=SystemPackages(dnf=("libaio-devel", "zlib-devel")))
 )
 
 
-def test_system_packages_are_a_layer_of_the_image(
-    compile_in_docker: Compile, cibuildwheel: Cibuildwheel, docker: FakeDocker
-) -> None:
+def test_packages_are_an_own_layer(compile_in_docker: Compile, cibuildwheel: Cibuildwheel, docker: FakeDocker) -> None:
     docker.reply(("image", "inspect", "--format", "{{.Id}}", "wheelmill/"), Reply(exit_code=1))
     docker.answer("build")
     docker.reply(("image", "inspect", "--format", "{{.Id}}"), Reply("No such image", exit_code=1))
@@ -260,15 +255,9 @@ def test_what_cibuildwheel_itself_refuses_is_remembered(
         assert len(failure.value.line) < 999
 
 
-@pytest.mark.parametrize(
-    ("memory", "fact"),
-    [
-        (3 << 30, "3.0 GiB"),
-        (None, "memory"),
-    ],
-)
+@pytest.mark.parametrize(("memory", "fact"), [(3 << 30, "3.0 GiB"), (None, "memory")])
 @pytest.mark.usefixtures("cibuildwheel")
-def test_a_build_that_used_up_its_memory_says_what_to_set(
+def test_a_build_out_of_memory_has_a_hint(
     memory: int | None, fact: str, compile_in_docker: Compile, docker: FakeDocker
 ) -> None:
     docker.answer("events", says="2026-11-21T12:00:00Z container oom c0ffee\n")
@@ -285,9 +274,7 @@ def test_a_build_that_used_up_its_memory_says_what_to_set(
         "Error response from daemon: write /project/demo.cu: no space left on device",  # docker cp
     ],
 )
-def test_a_disk_that_filled_up_is_not_the_sources_fault(
-    tail: str, compile_in_docker: Compile, cibuildwheel: Cibuildwheel
-) -> None:
+def test_a_full_disk_is_not_its_fault(tail: str, compile_in_docker: Compile, cibuildwheel: Cibuildwheel) -> None:
     cibuildwheel.tail = tail
     with pytest.raises(BuildError, check=coded("disk-full", "docker system df", tail)) as failure:
         compile_in_docker()
@@ -300,9 +287,7 @@ def test_a_cuda_without_images_is_a_usage_error(compile_in_docker: Compile) -> N
         compile_in_docker(replace(WITHOUT_TORCH, cell=unknown))
 
 
-def test_a_machine_without_docker_is_told_so(
-    compile_in_docker: Compile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_docker_is_told(compile_in_docker: Compile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UsageError, check=coded("docker-absent")):

@@ -54,9 +54,8 @@ class UnpackedPackages(PackageFolder):
 @pytest.fixture
 def packages(package_index: Path) -> PackageFolder:
     """An empty folder for a Python that is not running, beside the package index."""
-    return PackageFolder(
-        directory=package_index.parent / "packages", python=PythonVersion(3, 12), platform=CELL.platform
-    )
+    folder = package_index.parent / "packages"
+    return PackageFolder(directory=folder, python=PythonVersion(3, 12), platform=CELL.platform)
 
 
 @pytest.fixture
@@ -119,7 +118,7 @@ def test_what_the_installer_keeps_for_others_is_not_touched(
     ],
     ids=["older", "newer", "for processors", "another variable", "no file"],
 )
-def test_a_torch_for_another_cuda_is_refused(
+def test_an_unfit_torch_is_refused(
     version_file: bytes | None, cuda: str, unpacked: UnpackedPackages, log: Path
 ) -> None:
     write_wheel(unpacked.index / TORCH, files={"torch/version.py": version_file} if version_file else {})
@@ -141,9 +140,7 @@ for question in {questions}:
     return process.run([sys.executable, "-c", code], env=environment).splitlines()
 
 
-def test_torch_has_a_gpu_of_each_architecture_that_is_built_for_and_fails_otherwise_as_without_one(
-    unpacked: UnpackedPackages, log: Path
-) -> None:
+def test_torch_has_a_gpu_of_each_planned_architecture_and_else_none(unpacked: UnpackedPackages, log: Path) -> None:
     write_wheel(unpacked.index / TORCH, files=FOR_13_0 | {"torch/__init__.py": b""})
     several = tuple(map(Architecture.parse, ("8.0", "9.0", "9.0a", "12.0+PTX")))
     install_torch(replace(TARGET, architectures=several), unpacked, log=log)
@@ -185,7 +182,7 @@ def locked(target: BuildTarget, *wheels: Path) -> BuildTarget:
     return replace(target, requirements=requirements)
 
 
-def test_torch_and_exactly_the_locked_requirements_are_installed(
+def test_exactly_the_lock_and_torch_are_installed(
     native: PackageFolder, package_index: Path, tmp_path: Path, log: Path
 ) -> None:
     needs = "Metadata-Version: 2.1\nName: torch\nVersion: 2.11.0\nRequires-Dist: ninja\n"
@@ -199,9 +196,7 @@ def test_torch_and_exactly_the_locked_requirements_are_installed(
     assert installed.distributions() == {"ninja": "1.13", "setuptools": "99.0", "torch": "2.11.0", "wheel": "99.0"}
 
 
-def test_nothing_can_be_added_to_what_is_locked(
-    native: PackageFolder, package_index: Path, tmp_path: Path, log: Path
-) -> None:
+def test_nothing_is_added_to_the_lock(native: PackageFolder, package_index: Path, tmp_path: Path, log: Path) -> None:
     write_wheel(package_index / "ninja-1.13-py3-none-any.whl")
     target = locked(WITHOUT_TORCH, *package_index.glob("*-99.0-*"))
     packages = install_packages(target, native, tmp_path, log=log)
@@ -212,16 +207,14 @@ def test_nothing_can_be_added_to_what_is_locked(
     assert packages.distributions() == {"setuptools": "99.0", "wheel": "99.0"}
 
 
-def test_a_requirement_with_other_bytes_is_a_build_error(
-    native: PackageFolder, package_index: Path, tmp_path: Path, log: Path
-) -> None:
+def test_other_bytes_are_a_build_error(native: PackageFolder, package_index: Path, tmp_path: Path, log: Path) -> None:
     target = locked(WITHOUT_TORCH, *package_index.glob("*-99.0-*"))
     write_wheel(package_index / "wheel-99.0-py3-none-any.whl", files={"wheel.py": b"evil"})
     with pytest.raises(BuildError, check=coded("requirements-not-installed", "ash mismatch")):
         install_packages(target, native, tmp_path, log=log)
 
 
-def test_a_version_that_is_there_with_unknown_bytes_is_replaced(
+def test_a_version_of_unknown_bytes_is_replaced(
     native: PackageFolder, package_index: Path, tmp_path: Path, log: Path
 ) -> None:
     needs = "Metadata-Version: 2.1\nName: torch\nVersion: 2.11.0\nRequires-Dist: wheel\n"
@@ -233,16 +226,12 @@ def test_a_version_that_is_there_with_unknown_bytes_is_replaced(
         install_packages(target, native, tmp_path, log=log)
 
 
-def test_nothing_locked_is_a_build_error_that_says_what_to_run(
-    native: PackageFolder, tmp_path: Path, log: Path
-) -> None:
+def test_no_lock_is_a_build_error_that_says_what_to_run(native: PackageFolder, tmp_path: Path, log: Path) -> None:
     with pytest.raises(BuildError, check=coded("not-locked", "wheelmill config lock demo")):
         install_packages(WITHOUT_TORCH, native, tmp_path, log=log)
 
 
-def test_a_lock_from_before_packages_yml_changed_is_a_build_error(
-    native: PackageFolder, package_index: Path, tmp_path: Path, log: Path
-) -> None:
+def test_an_outdated_lock_is_an_error(native: PackageFolder, package_index: Path, tmp_path: Path, log: Path) -> None:
     package = replace(TARGET.package, extra_deps=("torch", "cmake"))
     target = locked(replace(WITHOUT_TORCH, package=package), *package_index.glob("*-99.0-*"))
     with pytest.raises(BuildError, check=coded("lock-outdated", "cmake", "wheelmill config lock demo")):
@@ -261,7 +250,7 @@ def test_a_requirement_that_is_nowhere_is_a_build_error(native: PackageFolder, t
         install_packages(target, native, tmp_path, log=log)
 
 
-def test_locked_requirements_are_those_of_the_containers_python(
+def test_the_lock_is_for_the_containers_python(
     packages: PackageFolder, package_index: Path, log: Path, tmp_path: Path
 ) -> None:
     wheels = [write_wheel(package_index / f"{name}-99.0-py3-none-any.whl") for name in ("setuptools", "wheel")]
@@ -312,9 +301,7 @@ def test_flags_of_the_target_stand_behind_those_of_every_build() -> None:
 
 
 @pytest.mark.parametrize(("form", "value"), [("dotted", "9.0a;12.0"), ("digits", "90a;120"), ("cmake", "90a-real;120")])
-def test_a_package_is_told_its_architectures_in_its_own_variable(
-    form: Literal["dotted", "digits", "cmake"], value: str
-) -> None:
+def test_a_package_has_its_variable_of_architectures(form: Literal["dotted", "digits", "cmake"], value: str) -> None:
     env = {"CMAKE_ARGS": f"-DDEMO=on -DARCHS={{architectures:{form}}} -DMORE={{other}}"}
     package = replace(TARGET.package, arch_variable=ArchVariable(name="DEMO_ARCHS", form=form), env=env)
     told = variables(package, architectures=NEWEST_ALONE)
@@ -358,9 +345,7 @@ def test_the_compiler_is_told_what_takes_the_place_of_the_sources_architectures(
         (4, 1, 100, Parallelism(jobs=1, threads=1)),
     ],
 )
-def test_cores_and_memory_are_divided(
-    architectures: int, cores: int, compilers_in_memory: float, expected: Parallelism
-) -> None:
+def test_cores_are_divided(architectures: int, cores: int, compilers_in_memory: float, expected: Parallelism) -> None:
     memory = int(compilers_in_memory * MEMORY_PER_COMPILER)
     assert parallelism_for(architectures, cores=cores, memory=memory) == expected
 

@@ -90,9 +90,7 @@ def finish(tmp_path: Path, source: Path, repair: Repair) -> Finish:
     return run
 
 
-def test_name_and_metadata_and_record_carry_the_label_and_the_platforms_that_the_symbols_allow(
-    raw: Path, finish: Finish
-) -> None:
+def test_name_and_metadata_and_record_carry_label_and_allowed_platforms(raw: Path, finish: Finish) -> None:
     finished = finish(raw)
     name = WheelName.parse(finished.filename)
     assert str(name.version) == "1.0+cu130torch2.11"
@@ -114,9 +112,7 @@ def test_name_and_metadata_and_record_carry_the_label_and_the_platforms_that_the
 
 
 @pytest.mark.parametrize(("torch", "copied"), [(TorchVersion(2, 6), 1), (TorchVersion(2, 11), 0), (None, 1)])
-def test_openmp_is_copied_in_where_torch_does_not_bring_it(
-    torch: TorchVersion | None, copied: int, tmp_path: Path
-) -> None:
+def test_openmp_is_copied_unless_torch_brings_it(torch: TorchVersion | None, copied: int, tmp_path: Path) -> None:
     code = "#include <omp.h>\nint threads(void) { return omp_get_max_threads(); }"
     openmp = compile_once(tmp_path / "_C.so", ["gcc", "-shared", "-fPIC", "-fopenmp", "source.c"], {"source.c": code})
     raw = write_wheel(tmp_path / "raw" / RAW, files={"demo/__init__.py": b"", "demo/_C.so": openmp.read_bytes()})
@@ -142,9 +138,7 @@ def test_search_paths_of_the_build_are_left_out(written: str, kept: str, tmp_pat
         assert list(check_record(archive, DIST_INFO)) == []
 
 
-def test_a_policy_that_was_asked_for_is_the_platform_and_without_torch_the_label_has_cuda_alone(
-    raw: Path, finish: Finish
-) -> None:
+def test_a_given_policy_is_the_platform_and_without_torch_the_label_is_cuda(raw: Path, finish: Finish) -> None:
     finished = finish(raw, replace(TARGET, cell=replace(CELL, torch=None)), policy="manylinux_2_28")
     name = WheelName.parse(finished.filename)
     assert f"manylinux_2_28_{MACHINE}" in name.platforms
@@ -164,11 +158,8 @@ def wheel_requires(wheel: Path, *requirements: str) -> None:
     with zipfile.ZipFile(wheel) as archive:
         shared_object = archive.read("demo/_C.so")
     fields = "".join(f"Requires-Dist: {requirement}\n" for requirement in requirements)
-    write_wheel(
-        wheel,
-        files={"demo/_C.so": shared_object},
-        metadata=f"Metadata-Version: 2.1\nName: demo\nVersion: 1.0\n{fields}",
-    )
+    metadata = f"Metadata-Version: 2.1\nName: demo\nVersion: 1.0\n{fields}"
+    write_wheel(wheel, files={"demo/_C.so": shared_object}, metadata=metadata)
 
 
 def test_requirements_are_taken_away_put_in_another_s_place_and_added(raw: Path, finish: Finish) -> None:
@@ -185,7 +176,7 @@ def test_requirements_are_taken_away_put_in_another_s_place_and_added(raw: Path,
     ],
     ids=["remove", "replace", "add"],
 )
-def test_a_change_that_the_source_has_outlived_is_named(
+def test_a_stale_change_is_named(
     changes: dict[str, tuple[str, ...]], refusal: Coded, raw: Path, finish: Finish
 ) -> None:
     with pytest.raises(BuildError, check=refusal):
@@ -198,9 +189,7 @@ def test_a_hundred_thousand_requirements_are_refused_at_once(raw: Path) -> None:
         check_built(raw, TARGET)
 
 
-def test_repairing_and_finishing_again_gives_equal_bytes(
-    raw: Path, finish: Finish, repair: Repair, tmp_path: Path
-) -> None:
+def test_repair_and_finish_are_reproducible(raw: Path, finish: Finish, repair: Repair, tmp_path: Path) -> None:
     again = repair_wheel(raw, AUTO_POLICY, CELL, tmp_path / "again", log=tmp_path / "log")
     assert again.read_bytes() == repair(raw, AUTO_POLICY).read_bytes()
     first = finish(raw).sha256
@@ -229,9 +218,7 @@ def test_a_wheel_of_another_user_that_a_build_links_to_is_not_repaired(raw: Path
         repair_wheel(link, AUTO_POLICY, CELL, tmp_path / "wheels", log=tmp_path / "log")
 
 
-def test_programs_stay_executable_and_data_moves_with_the_version(
-    raw: Path, machine_code: bytes, finish: Finish
-) -> None:
+def test_programs_stay_executable_and_data_moves_along(raw: Path, machine_code: bytes, finish: Finish) -> None:
     files = {"demo/_C.so": machine_code, "demo/__init__.py": b"", "demo-1.0.data/scripts/tool": b"#!python\n"}
     write_wheel(raw, files=files)
     with zipfile.ZipFile(raw, "a") as archive:
@@ -261,9 +248,7 @@ def test_a_wheel_that_is_or_calls_itself_pure_is_refused(raw: Path, machine_code
         ("demo/_D.so", coded("raw-wheel-unreadable", "demo/_D.so")),
     ],
 )
-def test_a_broken_wheel_of_a_build_backend_fails_the_build(
-    member: str, refusal: Coded, raw: Path, machine_code: bytes, finish: Finish
-) -> None:
+def test_a_broken_wheel_is_refused(member: str, refusal: Coded, raw: Path, machine_code: bytes, finish: Finish) -> None:
     write_wheel(raw, files={"demo/_C.so": machine_code, member: b"\x7fELF"})
     with pytest.raises(BuildError, check=refusal):
         finish(raw)

@@ -76,9 +76,7 @@ def environment(tmp_path: Path) -> BuildEnvironment:
     )
 
 
-def test_the_backend_runs_in_its_source_with_settings_and_variables(
-    source: Path, environment: BuildEnvironment, tmp_path: Path
-) -> None:
+def test_the_backend_has_its_source_and_settings(source: Path, environment: BuildEnvironment, tmp_path: Path) -> None:
     package = replace(PACKAGE, build_args=BuildArguments(isolation=False, config_settings=(("--fast", "yes"),)))
     heard, log = RecordedProgress(), tmp_path / "log"
     wheel = build_raw_wheel(package, source, tmp_path / "raw", environment, log=log, progress=heard)
@@ -104,9 +102,7 @@ def test_a_folder_of_the_source_is_built_and_sees_what_lies_beside_it(
 
 
 @pytest.mark.parametrize("failure", ["SystemExit", "ValueError"])
-def test_a_backend_that_fails_is_a_build_error_that_says_why(
-    failure: str, source: Path, environment: BuildEnvironment
-) -> None:
+def test_a_failing_backend_is_a_build_error(failure: str, source: Path, environment: BuildEnvironment) -> None:
     (source / "backend.py").write_text(f"raise {failure}('no compiler here')")
     log = source.parent / "log"
     with pytest.raises(BuildError, check=coded("build-failed", "demo", "no compiler here", log)):
@@ -178,9 +174,7 @@ def workspace(package_index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     return workspace
 
 
-def test_the_build_is_told_what_to_compile_for_and_with_and_no_secret(
-    workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_build_knows_its_targets_and_no_secret(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_TOKEN", "secret")
     package = replace(TARGET.package, memory_per_job=1 << 60)
     unlocked = replace(WITHOUT_TORCH, source=Path("project"), package=package)
@@ -193,20 +187,15 @@ def test_the_build_is_told_what_to_compile_for_and_with_and_no_secret(
     assert (variables["MAX_JOBS"], variables["NVCC_THREADS"]) == ("1", "1"), "the compilers share the memory"
     compilers, *others = variables["PATH"].split(os.pathsep)[:4]
     assert sorted(path.name for path in Path(compilers).iterdir()) == ["c++", "cc", "g++", "gcc"]
-    assert others == [
-        str(workspace / "venv" / "bin"),
-        str(workspace / "packages" / "bin"),
-        str(toolkit / "bin"),
-    ]
+    assert others == [str(workspace / "venv" / "bin"), str(workspace / "packages" / "bin"), str(toolkit / "bin")]
     assert Path(variables["TMPDIR"]).is_relative_to(workspace)
 
 
 @confined
 def test_a_hook_replaces_neither_the_python_nor_the_packages_that_are_used_after_it(workspace: Path) -> None:
     """uv calls the Python outside, and its cache has the same files as the packages."""
-    environment = prepare_environment(
-        replace(WITHOUT_TORCH, source=Path("project")), PLACE, workspace, log=workspace / "log"
-    )
+    target = replace(WITHOUT_TORCH, source=Path("project"))
+    environment = prepare_environment(target, PLACE, workspace, log=workspace / "log")
     code = """
 import os, sys
 for name in ("venv/bin/python", "venv/bin/new", "packages/new", "tmp/new"):
@@ -270,7 +259,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     ],
     ids=["apt", "dnf"],
 )
-def test_what_is_missing_is_named_with_the_line_that_installs_it(
+def test_a_missing_program_has_an_install_line(
     programs: Mapping[str, str], missing: str, line: str, machine: Machine
 ) -> None:
     machine(programs)
@@ -287,9 +276,7 @@ def test_what_is_there_is_enough(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize("programs", [{}, {"dnf": ANY}], ids=["neither", "one without names"])
-def test_a_system_that_nothing_is_named_for_is_told_and_the_build_goes_on(
-    programs: Mapping[str, str], machine: Machine
-) -> None:
+def test_an_unlisted_system_is_told_and_the_build_goes_on(programs: Mapping[str, str], machine: Machine) -> None:
     machine(programs)
     heard = RecordedProgress()
     check_system_packages(replace(SYSTEM_PACKAGES_PACKAGE, system_packages=SystemPackages(apt=WANTED.apt)), heard)

@@ -170,9 +170,7 @@ def test_the_content_of_patches_and_of_a_source_folder_counts_and_not_where_it_l
     assert of_target(replace(TARGET, source=elsewhere)) == first[1]
 
 
-def test_a_compiler_with_other_bytes_or_another_version_is_another_machine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_compiler_of_other_bytes_or_version_is_another_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     write_program(tmp_path / "real", "#!/bin/sh\necho g++ 14.2\n")
     write_program(tmp_path / "g++", f"#!/bin/sh\nexec {tmp_path}/real\n")
@@ -187,9 +185,8 @@ def test_a_compiler_with_other_bytes_or_another_version_is_another_machine(
 
 def test_a_container_is_known_by_its_images() -> None:
     config = load_config(own_installation.CONFIG)
-    builder = DockerBuilder(
-        images=config.images, compatibility=config.compatibility, limits=ContainerLimits(memory=1 << 30)
-    )
+    limits = ContainerLimits(memory=1 << 30)
+    builder = DockerBuilder(images=config.images, compatibility=config.compatibility, limits=limits)
     place = builder.place(TARGET)
     assert place.images == (
         str(config.images.manylinux.images[TARGET.cell.platform]),

@@ -37,26 +37,16 @@ def files_of(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_a_folder_is_copied(folder: Path, tmp_path: Path) -> None:
-    copy, _sha256 = fetch_source(target_of(folder), tmp_path / "copy")
-    assert copy == tmp_path / "copy" / "demo-1.0"
-    assert files_of(copy) == files_of(folder)
-
-
-def test_what_earlier_builds_left_is_not_copied(folder: Path, tmp_path: Path) -> None:
+def test_a_folder_is_copied_without_what_earlier_builds_left(folder: Path, tmp_path: Path) -> None:
+    (folder / "demo" / "dist").mkdir()
+    (folder / "demo" / "dist" / "__init__.py").touch()  # a part of the package, no output
     source_files = files_of(folder)
     for leftover in ("build/lib/a.py", "dist/a.whl", "demo.egg-info/PKG-INFO", "demo/__pycache__/a.pyc"):
         (folder / leftover).parent.mkdir(parents=True, exist_ok=True)
         (folder / leftover).touch()
     copy, _sha256 = fetch_source(target_of(folder), tmp_path / "copy")
+    assert copy == tmp_path / "copy" / "demo-1.0"
     assert files_of(copy) == source_files
-
-
-def test_a_package_may_have_a_part_named_dist(folder: Path, tmp_path: Path) -> None:
-    (folder / "demo" / "dist").mkdir()
-    (folder / "demo" / "dist" / "__init__.py").touch()
-    copy, _sha256 = fetch_source(target_of(folder), tmp_path / "copy")
-    assert "demo/dist/__init__.py" in files_of(copy)
 
 
 def test_equal_folders_have_equal_hashes(folder: Path, tmp_path: Path) -> None:
@@ -152,7 +142,7 @@ def test_a_source_that_is_nowhere_is_a_build_error(cache: Path, tmp_path: Path) 
         fetch_source(target, tmp_path / "source")
 
 
-def test_nothing_locked_is_a_build_error_that_says_what_to_run(tmp_path: Path) -> None:
+def test_no_lock_is_a_build_error_that_says_what_to_run(tmp_path: Path) -> None:
     with pytest.raises(BuildError, check=coded("not-locked", "demo 1.0", "wheelmill config lock demo")):
         fetch_source(replace(TARGET, source=None), tmp_path / "source")
 
@@ -226,9 +216,8 @@ def fan(width: int, depth: int) -> Repository:
     """A repository whose submodules have submodules: few commits, many checkouts."""
     made = repository(Commit({"leaf": ""}), name="leaf")
     for _ in range(depth):
-        made = repository(
-            Commit({"setup.py": ""}, submodules={f"s{number}": made for number in range(width)}), name="fan"
-        )
+        modules = {f"s{number}": made for number in range(width)}
+        made = repository(Commit({"setup.py": ""}, submodules=modules), name="fan")
     return made
 
 
@@ -244,7 +233,7 @@ def fetches(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return seen
 
 
-@pytest.mark.parametrize(("width", "depth"), [(3, 3), (30, 1), (1, 30)])
+@pytest.mark.parametrize(("width", "depth"), [(3, 3), (16, 1), (1, 16)])
 def test_a_fan_of_submodules(width: int, depth: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wheelmill.system.git.MAX_SUBMODULES", 12)
     seen = fetches(monkeypatch)
@@ -285,9 +274,7 @@ def test_all_of_a_repository_is_the_source_of_what_lies_in_a_folder_of_it(tmp_pa
 @pytest.mark.parametrize(
     "name", ["no/such", "setup.py", "n" * 999, "circle", "root", "root/etc", "above"], ids=lambda text: text[:9]
 )
-def test_a_subdirectory_that_a_commit_does_not_have_is_named_by_its_key(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_subdirectory_is_named_by_its_key(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fetch_commit(_url: str, _commit: str, folder: Path, **_: object) -> None:
         folder.mkdir(parents=True)
         (folder / "setup.py").touch()
@@ -299,9 +286,7 @@ def test_a_subdirectory_that_a_commit_does_not_have_is_named_by_its_key(
         fetch_source(at("https://git.example/demo", subdirectory=name), tmp_path / "source")
 
 
-def test_a_server_that_gives_out_no_single_commit_gives_out_all(
-    upstream: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_plain_server_gives_everything(upstream: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run, refused = process.run, []
 
     def refuse_single_commits(argv: list[str], **options: Any) -> str:
@@ -372,9 +357,7 @@ def test_a_commit_that_is_not_there_is_a_build_error(upstream: Repository, tmp_p
         fetch_source(at(f"{SERVER}upstream", "0" * 40), tmp_path / "of a clone")
 
 
-def test_settings_and_hooks_of_this_machine_do_not_touch_the_source(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_local_settings_and_hooks_leave_the_source_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hook = tmp_path / "home" / "hooks" / "post-checkout"
     hook.parent.mkdir(parents=True)
     hook.write_text("#!/bin/sh\ntouch hooked\n")

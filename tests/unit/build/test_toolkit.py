@@ -89,9 +89,7 @@ def packages(package_index: Path) -> PackageFolder:
     return PackageFolder(directory=package_index.parent / "packages", python=python, interpreter=Path(sys.executable))
 
 
-def test_wheels_become_a_home_that_compilers_understand(
-    packages: PackageFolder, package_index: Path, tmp_path: Path
-) -> None:
+def test_wheels_become_a_cuda_home(packages: PackageFolder, package_index: Path, tmp_path: Path) -> None:
     parts = {"lib/libcudart.so.13": b"the library", "include/cuda.h": b"CUresult CUDAAPI cuInit(unsigned int Flags);"}
     files = {f"nvidia/cu13/{name}": content for name, content in parts.items()}
     write_wheel(package_index / "cuda_toolkit-13.0.99-py3-none-any.whl", files=files)
@@ -104,9 +102,7 @@ def test_wheels_become_a_home_that_compilers_understand(
     assert stub.cuInit(0) == 34  # CUDA_ERROR_STUB_LIBRARY
 
 
-def test_components_are_asked_for_by_the_names_of_the_metapackage(
-    packages: PackageFolder, package_index: Path, tmp_path: Path
-) -> None:
+def test_components_have_the_metapackages_names(packages: PackageFolder, package_index: Path, tmp_path: Path) -> None:
     extras = {"profiler": "nvidia-cuda-profiler-api", "curand": "nvidia-curand", "cublas": "nvidia-cublas"}
     requires = "".join(f"Requires-Dist: {name} ; extra == '{extra}'\n" for extra, name in extras.items())
     metadata = f"Metadata-Version: 2.1\nName: cuda-toolkit\nVersion: 13.0.99\n{requires}"
@@ -118,9 +114,7 @@ def test_components_are_asked_for_by_the_names_of_the_metapackage(
     assert packages.distributions().keys() == {"cuda-toolkit", "nvidia-curand", "nvidia-cuda-profiler-api"}
 
 
-def test_an_installed_toolkit_without_a_component_is_passed_over_by_name(
-    home: Path, nowhere: PackageFolder, tmp_path: Path
-) -> None:
+def test_an_incomplete_toolkit_is_passed_over_by_name(home: Path, nowhere: PackageFolder, tmp_path: Path) -> None:
     (home / "include" / "curand_kernel.h").touch()
     components: tuple[Component, ...] = ("curand", "cudnn")
     assert provide_toolkit(CUDA_12, RELEASE, nowhere, components=components, log=tmp_path / "log") == home
@@ -165,9 +159,7 @@ def test_what_torch_pinned_stays(packages_of_components: PackageFolder, package_
     assert packages_of_components.distributions() == {"nvidia-nccl-cu13": "2.28"}
 
 
-def test_what_no_index_has_is_a_build_error_that_names_it(
-    packages_of_components: PackageFolder, tmp_path: Path
-) -> None:
+def test_what_no_index_has_is_a_named_build_error(packages_of_components: PackageFolder, tmp_path: Path) -> None:
     with pytest.raises(BuildError, check=coded("toolkit-component-absent", "nvidia-nccl-cu13")):
         install_own_wheels(WITH_NCCL, packages_of_components, log=tmp_path / "log")
 

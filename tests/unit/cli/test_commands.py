@@ -74,25 +74,19 @@ def test_a_described_target_is_shown_without_network_and_configuration() -> None
     assert set(loaded_by("environment", *described)) <= {"packaging.requirements"}
 
 
-def test_choosing_wheels_imports_nothing_that_writes_locks() -> None:
+def test_choosing_wheels_imports_nothing_that_writes_locks(tmp_path: Path) -> None:
     page = ("--source", "find-links:https://wheels.example/", "--offline", "--no-cache")
     assert loaded_by("resolve", "demo", "--python", "3.12", *page, modules=OF_LOCKS) == []
-    assert loaded_by("doctor", "--offline", modules=OF_LOCKS) == OF_LOCKS
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path], check=True)  # else it examines our own
+    python = str(tmp_path / "bin" / "python")
+    assert loaded_by("doctor", "--offline", "--python-path", python, modules=OF_LOCKS) == OF_LOCKS
 
 
 def test_choosing_a_wheel_from_the_cache_loads_few_modules(tmp_path: Path) -> None:
     wheel = "demo-1.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64.whl"
     (tmp_path / "links.html").write_text(f'<a href="{wheel}">{wheel}</a>')
     target = (
-        "--python",
-        "3.12",
-        "--torch",
-        "2.8",
-        "--cuda",
-        "12.8",
-        "--platform",
-        "linux_x86_64",
-        "--no-look",
+        *("--python", "3.12", "--torch", "2.8", "--cuda", "12.8", "--platform", "linux_x86_64", "--no-look"),
         "--json",
     )
     command = [sys.executable, "-X", "importtime", "-m", "wheelmill", "resolve", "demo", *target]

@@ -25,14 +25,8 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     for name in (
-        "GITHUB_TOKEN",
-        "WHEELMILL_SOURCES",
-        "WHEELMILL_TORCH_INDEX",
-        "WHEELMILL_SITE",
-        "UV_TORCH_BACKEND",
-        "UV_CUDA_DRIVER_VERSION",
-        "VIRTUAL_ENV",
-        "NV_VARIANT_PROVIDER_FORCE_CUDA_DRIVER_VERSION",
+        *("GITHUB_TOKEN", "WHEELMILL_SOURCES", "WHEELMILL_TORCH_INDEX", "WHEELMILL_SITE", "UV_TORCH_BACKEND"),
+        *("UV_CUDA_DRIVER_VERSION", "VIRTUAL_ENV", "NV_VARIANT_PROVIDER_FORCE_CUDA_DRIVER_VERSION"),
         "NV_VARIANT_PROVIDER_FORCE_SM_ARCH",
     ):
         monkeypatch.delenv(name, raising=False)

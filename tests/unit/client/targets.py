@@ -59,3 +59,11 @@ def resolution(
         },
         unresolved={},
     )
+
+
+FLASH_ATTN = candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl")
+FLASH_ATTN_OF_INDEX = candidate(FLASH_ATTN.filename, source=INDEX)
+CHOSEN = replace(
+    resolution(FLASH_ATTN), torch_backend=CudaVersion(13, 0).tag, torch_index="https://torch.example/cu130"
+)
+"""flash-attn with torch from an index for its CUDA."""

@@ -45,9 +45,7 @@ def wheels_by_cell(wheels: Sequence[Candidate]) -> dict[Cell, set[str]]:
 
 
 @pytest.mark.parametrize("project", ["flash-attn", "flash-attn-3"])
-def test_the_chosen_wheel_is_for_exactly_the_target(
-    project: str, facts: Compatibility, pytestconfig: pytest.Config
-) -> None:
+def test_the_chosen_wheel_is_for_the_target(project: str, facts: Compatibility, pytestconfig: pytest.Config) -> None:
     """Where a combination has none, it is one for an older CUDA of the same major release, or none at all.
 
     Then only wheels for the same torch are offered: that others are refused is seen where there is one, and takes long.

@@ -46,9 +46,8 @@ def test_the_plan_that_ships_has_no_python_without_a_builder(shipped_plan: Plan)
     builder = installed_builder()
     assert builder
     assert shipped_plan.targets
-    assert {
-        each.cell.id for each in shipped_plan.targets if not builder.has(each.cell.python, each.cell.platform)
-    } == set()
+    cells = [target.cell for target in shipped_plan.targets]
+    assert {cell.id for cell in cells if not builder.has(cell.python, cell.platform)} == set()
     unbuilt = {each.cell.python for each in shipped_plan.skips if each.obstacle is Obstacle.NO_BUILDER}
     assert PythonVersion(3, 8) in unbuilt
 
@@ -100,9 +99,7 @@ def test_tables_are_read(tables: Tables) -> None:
         (LISTED, "[x86_64]\nmanylinux_2_28 = quay.io/pypa/x:1\n"),
     ],
 )
-def test_tables_of_another_form_are_a_fault_of_that_cibuildwheel(
-    listed: str | None, pinned: str | None, tables: Tables
-) -> None:
+def test_other_tables_are_a_fault_of_that_cibuildwheel(listed: str | None, pinned: str | None, tables: Tables) -> None:
     for name, text in ((PYTHONS, listed), (IMAGES, pinned)):
         if text:
             tables(name, text)

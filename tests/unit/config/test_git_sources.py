@@ -144,9 +144,7 @@ def test_a_fault_in_a_git_source_is_named(source: str, fault: str, tmp_path: Pat
     ("versions", "fault"),
     [('["1.0"]', "packages.demo.pypi: is required"), ('">=1"', "packages.demo.source: a range of versions")],
 )
-def test_a_git_source_says_what_the_index_has_under_its_name_and_lists_versions(
-    versions: str, fault: str, tmp_path: Path
-) -> None:
+def test_a_git_source_names_the_indexs_project_and_lists_versions(versions: str, fault: str, tmp_path: Path) -> None:
     source = '{git: "https://example.org/a", ref: b}'
     write_packages(tmp_path, f"packages: {{demo: {{versions: {versions}, source: {source}}}}}")
     with pytest.raises(ConfigurationError, check=coded("configuration-invalid", fault)):

@@ -53,22 +53,12 @@ def test_a_reference_has_its_parts() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "docker.io/library/almalinux:8",
-        "docker.io/library/almalinux:8@",
-        f"almalinux:8@{DIGEST}",
-        f"nvidia/cuda:8@{DIGEST}",
-        f"docker.io/nvidia/cuda@{DIGEST}",
-        f"https://docker.io/nvidia/cuda:8@{DIGEST}",
-        f"docker.io/NVIDIA/cuda:8@{DIGEST}",
-        f"docker.io/../cuda:8@{DIGEST}",
-        f"docker.io/cuda/:8@{DIGEST}",
-        f"docker.io/cuda?x:8@{DIGEST}",
-        f"docker.io/cuda:-8@{DIGEST}",
-        f"docker.io/cuda:{'8' * 129}@{DIGEST}",
-        f"docker.io/cuda:8@{DIGEST.upper()}",
-        "docker.io/cuda:8@sha256:0123",
-        f"docker.io/cuda:8@{DIGEST}@{DIGEST}",
-        "",
+        *("docker.io/library/almalinux:8", "docker.io/library/almalinux:8@", f"almalinux:8@{DIGEST}"),
+        *(f"nvidia/cuda:8@{DIGEST}", f"docker.io/nvidia/cuda@{DIGEST}", f"https://docker.io/nvidia/cuda:8@{DIGEST}"),
+        *(f"docker.io/NVIDIA/cuda:8@{DIGEST}", f"docker.io/../cuda:8@{DIGEST}", f"docker.io/cuda/:8@{DIGEST}"),
+        *(f"docker.io/cuda?x:8@{DIGEST}", f"docker.io/cuda:-8@{DIGEST}", f"docker.io/cuda:{'8' * 129}@{DIGEST}"),
+        *(f"docker.io/cuda:8@{DIGEST.upper()}", "docker.io/cuda:8@sha256:0123"),
+        *(f"docker.io/cuda:8@{DIGEST}@{DIGEST}", ""),
     ],
 )
 def test_the_part_of_a_reference_that_is_wrong_is_quoted(text: str) -> None:
@@ -83,9 +73,8 @@ def test_the_file_becomes_records(tmp_path: Path) -> None:
     manylinux = ImageReference("quay.io/pypa/manylinux_2_28_x86_64", "2026.09.30-1", DIGEST)
     assert images.manylinux.images == {Platform.parse("linux_x86_64"): manylinux}
     assert images.plain.image == ImageReference("docker.io/library/almalinux", "8", DIGEST)
-    devel, runtime = (
-        ImageReference("docker.io/nvidia/cuda", f"13.2.1-{kind}-ubuntu24.04", DIGEST) for kind in ("devel", "runtime")
-    )
+    tags = (f"13.2.1-{kind}-ubuntu24.04" for kind in ("devel", "runtime"))
+    devel, runtime = (ImageReference("docker.io/nvidia/cuda", tag, DIGEST) for tag in tags)
     assert images.cuda.releases == {CudaVersion(13, 2): CudaImages(toolkit="13.2.1", devel=devel, runtime=runtime)}
     assert images.of_cuda(CudaVersion(13, 2)).devel == devel
 
@@ -120,21 +109,9 @@ def test_every_fault_is_named_where_it_stands(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "place"),
     [
-        (
-            f"{CUDA}-devel",
-            "docker.io/nvidia/cuda:13.2.0-devel",
-            "16:7: cuda.releases.13.2.devel: ",
-        ),
-        (
-            f"{CUDA}-runtime",
-            "docker.io/nvidia/cuda:13.2.10-runtime",
-            "17:7: cuda.releases.13.2.runtime: ",
-        ),
-        (
-            '"13.2":',
-            '"13.0":',
-            "15:7: cuda.releases.13.0.toolkit: ",
-        ),
+        (f"{CUDA}-devel", "docker.io/nvidia/cuda:13.2.0-devel", "16:7: cuda.releases.13.2.devel: "),
+        (f"{CUDA}-runtime", "docker.io/nvidia/cuda:13.2.10-runtime", "17:7: cuda.releases.13.2.runtime: "),
+        ('"13.2":', '"13.0":', "15:7: cuda.releases.13.0.toolkit: "),
         ('"13.2":', "13.2:", "14:5: cuda.releases: "),
         (f'"{ALMALINUX}"', "8.10", "9:3: plain.image: "),
     ],
@@ -159,9 +136,6 @@ def test_the_images_that_ship_are_for_every_platform_and_every_cuda() -> None:
         assert image.repository == "pypa/" + platform.tag("manylinux_2_28")
     for cuda in images.cuda.values():
         assert cuda.devel.tag.replace("-devel-", "-runtime-") == cuda.runtime.tag
-    pinned = [
-        *images.manylinux.images.values(),
-        images.plain.image,
-        *(i for c in images.cuda.values() for i in (c.devel, c.runtime)),
-    ]
+    of_cuda = (image for cuda in images.cuda.values() for image in (cuda.devel, cuda.runtime))
+    pinned = [*images.manylinux.images.values(), images.plain.image, *of_cuda]
     assert len({image.digest for image in pinned}) == len(pinned)

@@ -76,9 +76,7 @@ def test_a_pipe_that_nobody_writes_to_is_not_waited_for(config: Path) -> None:
     assert faults_of(config, "source").endswith("'src/pipe' is neither a file nor a folder")
 
 
-def test_links_that_multiply_a_few_folders_are_not_walked_to_the_end(
-    config: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_multiplied_folders_are_not_walked_to_the_end(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "MAX_ENTRIES", 100)
     for number in range(12):
         (config / f"{number}").mkdir()

@@ -11,13 +11,7 @@ import pytest
 from tests.refusals import places
 from wheelmill.config.fields import Unquoted
 from wheelmill.config.load import generated_files, load_config
-from wheelmill.config.model import (
-    DEFAULT_ARCHITECTURES,
-    ArchitectureRule,
-    CudaRelease,
-    Lock,
-    LockedSdist,
-)
+from wheelmill.config.model import DEFAULT_ARCHITECTURES, ArchitectureRule, CudaRelease, Lock, LockedSdist
 from wheelmill.config.model.compatibility import Compatibility, TorchRelease
 from wheelmill.config.model.files import CudaImages, Images, Removed, Yanked
 from wheelmill.config.model.package import PackageEntry, Packages

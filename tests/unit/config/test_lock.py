@@ -90,7 +90,7 @@ def test_what_is_locked_stays_and_what_is_missing_is_added(config: Config, offer
 def test_what_became_newer_is_named(config: Config, offer: Offer) -> None:
     offer("demo-1.0.tar.gz", "demo-2.0.tar.gz", "other-2.10.tar.gz", "other-2.11.tar.gz", "other-3.0rc1.tar.gz")
     assert list(newer_versions(config, config.packages)) == [
-        "other: the package index has 2.11; packages.yml lists 2.10",
+        "other: the package index has 2.11; packages.yml lists 2.10"
     ]
     assert list(newer_versions(config, [DEMO])) == []
     before = replace(config.lock, requirements={DEMO: LockedRequirements(inputs=("ninja",), pinned=(NINJA,))})
@@ -163,9 +163,7 @@ def test_the_torches_and_cudas_of_a_source_are_locked_unless_its_build_computes_
     assert locked[V10] == LOCKED
 
 
-def test_the_code_of_a_source_is_locked_and_read_back(
-    config: Config, files: dict[str, str], offer: Offer, tmp_path: Path
-) -> None:
+def test_a_sources_code_is_locked_and_read(config: Config, files: dict[str, str], offer: Offer, tmp_path: Path) -> None:
     files |= {"a.cu": "", "a.cpp": "#include <Python.h>"}
     offer("demo-2.0.tar.gz")
     write_lock(lock_packages(config, [DEMO]).lock, tmp_path / "packages.lock")
@@ -174,9 +172,7 @@ def test_the_code_of_a_source_is_locked_and_read_back(
     assert locked[V10].code is None
 
 
-def test_a_source_that_its_build_refuses_is_locked_without_its_requirements(
-    config: Config, files: dict[str, str], offer: Offer
-) -> None:
+def test_a_refused_build_is_locked_without_requirements(config: Config, files: dict[str, str], offer: Offer) -> None:
     """One such version keeps no other from being locked."""
     files |= {"../escaped": "", "pyproject.toml": PROJECT}
     offer("demo-2.0.tar.gz")
@@ -237,9 +233,7 @@ def test_a_package_with_its_source_in_a_folder_is_not_looked_up(tmp_path: Path, 
     [("demo-0.1.tar.bz2", "demo-1.0-final.tar.gz", "demo-2.0.tar.gz"), ("demo-2.0.tar.gz", "demo-2.0.zip")],
     ids=["with names from before the rules", "with an archive that builds cannot unpack"],
 )
-def test_the_file_that_a_lock_may_have_and_a_build_can_unpack_is_locked(
-    offered: tuple[str, ...], config: Config, offer: Offer
-) -> None:
+def test_a_file_that_a_build_can_unpack_is_locked(offered: tuple[str, ...], config: Config, offer: Offer) -> None:
     offer(*offered)
     assert lock_packages(config, [DEMO]).lock.sdists[DEMO][V20] == sdist("demo-2.0.tar.gz")
 
@@ -303,11 +297,7 @@ def test_an_unknown_project_is_refused_before_anything_is_looked_up(config: Conf
 
 @pytest.mark.parametrize(
     ("versions", "locked"),
-    [
-        (">=1,<2", ["1.0", "1.5.post1"]),
-        (">=1.5rc1", ["1.5rc1", "1.5.post1", "2.0"]),
-        ("==2.*", ["2.0"]),
-    ],
+    [(">=1,<2", ["1.0", "1.5.post1"]), (">=1.5rc1", ["1.5rc1", "1.5.post1", "2.0"]), ("==2.*", ["2.0"])],
     ids=["final releases", "a pre-release that is named", "a prefix"],
 )
 def test_a_range_takes_every_release_in_it(versions: str, locked: list[str], offer: Offer, tmp_path: Path) -> None:

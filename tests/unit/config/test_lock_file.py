@@ -11,13 +11,7 @@ from hypothesis import strategies as st
 from tests.unit.config.locking import DEMO, LOCKED, OTHER, PACKAGES, V10, V20, V210, sdist, write_packages
 from wheelmill.config.load import load_config
 from wheelmill.config.lock import write_lock
-from wheelmill.config.model import (
-    Lock,
-    LockedCommit,
-    LockedRequirement,
-    LockedRequirements,
-    LockedSdist,
-)
+from wheelmill.config.model import Lock, LockedCommit, LockedRequirement, LockedRequirements, LockedSdist
 from wheelmill.errors import ConfigurationError
 from wheelmill.system import own_installation
 
@@ -53,8 +47,7 @@ locks = st.builds(
     sdists=st.dictionaries(
         names,
         st.dictionaries(
-            versions,
-            st.builds(LockedSdist, sdist=st.just("demo-1.0.tar.gz"), sha256=hexadecimal, requires=requires),
+            versions, st.builds(LockedSdist, sdist=st.just("demo-1.0.tar.gz"), sha256=hexadecimal, requires=requires)
         ),
     ),
     commits=st.dictionaries(

@@ -80,17 +80,13 @@ def tag(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["v1.2.3", "1.2.3", "v1.2.3-torch2.16", "v1.2.3-2", "nightly"])
-def test_a_tag_may_be_of_the_version_that_is_planned_or_of_none(
-    name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_tag_may_be_of_the_planned_version_or_none(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tag(monkeypatch, name)
     assert load_config(folder / "wheelmill.yml").packages[DEMO].versions == ("1.2.3",)
 
 
 @pytest.mark.parametrize("versions", ["", '    versions: ["1.2.3"]\n'])
-def test_a_tag_of_another_version_is_a_fault_that_names_both(
-    versions: str, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_tag_of_another_version_is_a_fault(versions: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tag(monkeypatch, "v1.2.4-torch2.16")
     (folder / "wheelmill.yml").write_text(ENTRY + versions)
     (fault,) = faults_of(folder / "wheelmill.yml")
@@ -120,9 +116,7 @@ TOOLS = {
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_a_version_that_the_build_reads_from_git_is_that_of_the_tag(
-    tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_version_read_from_git_is_that_of_the_tag(tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = {"wheelmill.yml": ENTRY, "pyproject.toml": f"[build-system]\n{TOOLS[tool]}"}
     file = repository(Commit(files), checkout=True).copy(tmp_path / "demo") / "wheelmill.yml"
 

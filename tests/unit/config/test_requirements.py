@@ -60,10 +60,7 @@ def test_only_requirements_that_changed_are_locked_anew(tmp_path: Path, wheels: 
 
 def test_requirements_that_are_nowhere_are_named_in_the_words_of_uv(tmp_path: Path) -> None:
     project(tmp_path, "[cmake]")
-    with pytest.raises(
-        UsageError,
-        check=coded("requirements-unknown", "(cmake, setuptools, wheel)", "cmake was not"),
-    ):
+    with pytest.raises(UsageError, check=coded("requirements-unknown", "(cmake, setuptools, wheel)", "cmake was not")):
         relocked(tmp_path)
 
 
@@ -82,9 +79,7 @@ def sdist_in_cache(content: str, cache: Path, monkeypatch: pytest.MonkeyPatch, p
 ISOLATED = 'packages: {demo: {versions: ["1.0"]}}'
 
 
-def test_build_isolation_locks_what_the_source_distribution_requires(
-    tmp_path: Path, wheels: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_isolation_locks_what_the_sdist_requires(tmp_path: Path, wheels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_wheel(wheels / "ninja-1.0-py3-none-any.whl")
     pyproject = '[build-system]\nrequires = ["torch==2.5", "ninja >= 1", "setuptools"]\n'
     sdist_in_cache(pyproject, tmp_path / "cache", monkeypatch)
@@ -125,7 +120,7 @@ def test_pythons_that_a_source_is_not_for_need_not_resolve(
     ],
     ids=["no TOML", "no table", "text", "URL", "option", "deep"],
 )
-def test_what_a_source_distribution_requires_must_be_plain(
+def test_sdist_requirements_are_plain(
     pyproject: str, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sdist_in_cache(pyproject, tmp_path / "cache", monkeypatch)

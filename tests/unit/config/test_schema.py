@@ -109,11 +109,7 @@ def test_what_is_meant_well_is_accepted(key: str, written: Any, read: Any) -> No
         ('glibc: "2.28"', 'glibc: "2.28"\n      tested: x', "16:7: torch.releases.2.11.tested: "),
         ('"3.12"', '"3"', "13:16: torch.releases.2.11.python.0: "),
         ('{linux_x86_64: ["13.0"]}', "[]", "12:7: torch.releases.2.11.cuda: "),
-        (
-            "{linux_x86_64:",
-            "{linux_x86:",
-            "12:14: torch.releases.2.11.cuda.linux_x86: ",
-        ),
+        ("{linux_x86_64:", "{linux_x86:", "12:14: torch.releases.2.11.cuda.linux_x86: "),
         ("host_gcc: 15", 'host_gcc: "15"', "5:62: cuda.releases.13.0.host_gcc: "),
         ("580.65.06", "R580", "5:33: cuda.releases.13.0.minimum_driver: "),
         ("2.28", "2_28", "15:7: torch.releases.2.11.glibc: "),

@@ -22,9 +22,8 @@ HOSTILE = "x\x1b[2J\x00\u202e\u2028\ud800[read this](https://example.org)]]></fa
 
 def report(*violations: Violation, observations: tuple[Observation, ...] = ()) -> ConformanceReport:
     in_order = sorted(violations, key=lambda violation: RULES.index(violation.rule))
-    return ConformanceReport(
-        violations=tuple(in_order), projects=1, pages=1, files=100, examined=50, observations=observations
-    )
+    found = tuple(in_order)
+    return ConformanceReport(violations=found, projects=1, pages=1, files=100, examined=50, observations=observations)
 
 
 def junit(shown: ConformanceReport) -> ET.Element:

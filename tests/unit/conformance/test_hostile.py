@@ -62,9 +62,7 @@ def test_a_link_that_no_file_of_a_folder_can_have_leads_nowhere(tmp_path: Path) 
     assert broken.count("503.9") == len(names)
 
 
-def test_pages_that_list_more_than_there_is_memory_for_are_not_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pages_that_list_too_much_for_memory_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(survey, "MAX_KEPT", 100)
     names = [f"demo{number}" for number in range(5)]
     for name in names:
@@ -84,6 +82,6 @@ def test_a_page_of_nearly_nothing_but_faults_is_named_and_the_others_are_read(tm
         (tmp_path / name / "index.html").write_bytes(b"<!DOCTYPE html>" + body)
     report = check_folder(tmp_path, projects=[*map(project_name, bodies)])
     assert [(it.rule.severity, it.url, it.message) for it in report.violations if it.rule.number == "wheelmill.1"] == [
-        ("error", "faulty/", "the page has more than 10,000 faults"),
+        ("error", "faulty/", "the page has more than 10,000 faults")
     ]
     assert (report.pages, report.files) == (3, 2)

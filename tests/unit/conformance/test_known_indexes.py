@@ -109,9 +109,7 @@ def test_a_flipped_byte_in_our_own_index_is_found(site: Path) -> None:
     [("demo", {"503.4": 1, "503.7": 2, "629.1": 2}, 1), (".", {"503.4": 2, "629.1": 1}, 0)],
     ids=["of folders", "of wheels"],
 )
-def test_a_listing_has_no_hashes_and_no_version(
-    folder: str, findings: dict[str, int], projects: int, tmp_path: Path
-) -> None:
+def test_a_listing_has_no_hash_or_version(folder: str, findings: dict[str, int], projects: int, tmp_path: Path) -> None:
     for name in NAMES:
         write_wheel(tmp_path / folder / name)
     with serve_folder(tmp_path) as url:

@@ -1,5 +1,7 @@
 """What says the same is one finding."""
 
+import pytest
+
 from wheelmill.conformance import attributes, simple_api
 from wheelmill.conformance.report import findings_of, legible
 from wheelmill.conformance.rule import Document, ParsedPage, Rule, Violation
@@ -42,18 +44,20 @@ def test_quarantined_projects_with_one_file_and_with_more_are_one_finding() -> N
     assert (len(finding.places), finding.places[0].message) == (2, "it is quarantined and lists files: 1")
 
 
-def test_what_a_page_says_in_quotes_makes_no_other_sentence() -> None:
-    found = findings_of(of(simple_api.LIST_ENTRY, "the link 'a b' leads to 'b/'", "the link 'c' leads to \"'\""))
-    assert [len(it.places) for it in found] == [2]
+@pytest.mark.parametrize(
+    ("messages", "counts"),
+    [
+        pytest.param(("the link 'a b' leads to 'b/'", "the link 'c' leads to \"'\""), [2], id="other words in quotes"),
+        pytest.param(("'" * 200_001, "1 " * 100_000, "x" * 400_000), [1, 1, 1], id="huge ones take no time"),
+    ],
+)
+def test_messages_with_one_sentence_are_one_finding(messages: tuple[str, ...], counts: list[int]) -> None:
+    assert [len(it.places) for it in findings_of(of(simple_api.LIST_ENTRY, *messages))] == counts
 
 
 def test_another_rule_or_sentence_is_another_finding() -> None:
     found = findings_of([*of(simple_api.HASH, "x has no hash", "y is bad"), *of(simple_api.FILE, "x has no hash")])
     assert [len(it.places) for it in found] == [1, 1, 1]
-
-
-def test_a_huge_message_takes_no_time() -> None:
-    assert len(findings_of(of(simple_api.HASH, "'" * 200_001, "1 " * 100_000, "x" * 400_000))) == 3
 
 
 def test_foreign_text_moves_no_cursor_and_is_cut() -> None:

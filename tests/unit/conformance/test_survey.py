@@ -9,9 +9,7 @@ from wheelmill.conformance import survey
 from wheelmill.web import ranges
 
 
-def test_metadata_of_a_large_wheel_is_read_without_downloading_it(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_metadata_of_a_large_wheel_is_read_in_ranges(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(survey, "MAX_HASHED", 0)
     server = serve(BROKEN["658.4"])
     assert numbers(check(server)) == ["658.4"]
@@ -20,9 +18,7 @@ def test_metadata_of_a_large_wheel_is_read_without_downloading_it(
     assert all("Range" in headers for headers in asked)
 
 
-def test_a_large_wheel_on_a_server_without_ranges_is_known_by_its_sidecar_alone(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_ranges_a_large_wheel_is_known_by_its_sidecar(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(survey, "MAX_HASHED", 0)
     monkeypatch.setattr(ranges, "WHOLE", 0)
     server = serve(BROKEN["658.4"])

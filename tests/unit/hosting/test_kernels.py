@@ -129,17 +129,10 @@ def test_one_that_is_imported_from_elsewhere_is_not_taken_for_it(tmp_path: Path)
         (NAME, {"files": {"metadata.json": b"{}"}}, "files-collide", "metadata.json"),
         (NAME, {"files": {"metadata.json.sigstore": b"{}"}}, "files-collide", "metadata.json.sigstore"),
         (NAME, {"files": {"__init__.py/x.py": b""}}, "files-collide", "__init__.py/x.py"),
-        (
-            NAME,
-            {"files": {"demo-1.0+cu130.data/platlib/demo/__init__.py": b""}},
-            "files-collide",
-            "demo/__init",
-        ),
+        (NAME, {"files": {"demo-1.0+cu130.data/platlib/demo/__init__.py": b""}}, "files-collide", "demo/__init"),
     ],
 )
-def test_what_kernels_cannot_load_everywhere_is_refused(
-    tmp_path: Path, name: str, changed: dict[str, Any], code: str, fact: str
-) -> None:
+def test_a_bad_kernel_is_refused(tmp_path: Path, name: str, changed: dict[str, Any], code: str, fact: str) -> None:
     with pytest.raises(UsageError, check=coded(code, fact)):
         kernel(tmp_path, name, **changed)
 

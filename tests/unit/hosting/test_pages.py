@@ -33,9 +33,7 @@ def test_the_site_that_is_deployed_is_found_by_itself(repository: Hosted, tmp_pa
         assert deployed() == {"demo.whl": SHA256}
 
 
-def test_a_first_deployment_has_none_and_that_is_said(
-    repository: Hosted, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_first_deployment_has_none(repository: Hosted, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with serve_folder(tmp_path) as url:
         repository.answers["/pages"]["html_url"] = url
         assert deployed() == {}

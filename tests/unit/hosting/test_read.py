@@ -23,12 +23,8 @@ def test_what_a_token_without_administration_does_not_see(repository: Hosted, ch
     repository.instead = {path: (status, {}, {"message": "Not Found"}) for path in ADMINISTRATION}
     assert unseen(check) == dict.fromkeys(
         (
-            "whether Actions may run",
-            "what the token of a job may do",
-            "whose pull requests wait for approval",
-            "whether releases are immutable",
-            "the protection of the branch main",
-            "the machines of the owner",
+            *("whether Actions may run", "what the token of a job may do", "whose pull requests wait for approval"),
+            *("whether releases are immutable", "the protection of the branch main", "the machines of the owner"),
         ),
         "Administration: read",
     )
@@ -66,9 +62,7 @@ def test_each_thing_that_is_not_seen_is_told(told: Hosted, examined: Check, path
     ids=["HTML", "nothing", "a list", "another object", "half of one", "brackets"],
 )
 @pytest.mark.parametrize("path", ["", "/actions/permissions", "/pages", "/actions/variables", "/immutable-releases"])
-def test_an_answer_that_is_none_is_an_error_that_says_so(
-    repository: Hosted, check: Check, path: str, answer: Answer
-) -> None:
+def test_no_valid_answer_is_an_error(repository: Hosted, check: Check, path: str, answer: Answer) -> None:
     repository.instead[path] = answer
     with pytest.raises(NetworkError) as failure:
         check()
@@ -86,9 +80,7 @@ def test_an_answer_that_is_none_is_an_error_that_says_so(
         ("/pages", "build_type", "branch"),
     ],
 )
-def test_a_value_of_another_type_is_an_error_that_names_its_key(
-    told: Hosted, examined: Check, path: str, key: str, value: object
-) -> None:
+def test_another_type_is_an_error_by_key(told: Hosted, examined: Check, path: str, key: str, value: object) -> None:
     told.answers[path][key] = value
     with pytest.raises(NetworkError, check=coded("answer-unreadable", f"{path or 'the repository'}: {key}: ")):
         examined()

@@ -134,9 +134,7 @@ def test_an_environment_that_no_job_uses_need_not_be_there(told: Hosted, examine
     assert codes(examined) == ["environment-open", "secret-missing"]
 
 
-def test_the_ruleset_that_protects_the_branch_has_what_is_missing_and_asks_for_no_second_person(
-    told: Hosted, examined: Check
-) -> None:
+def test_the_ruleset_of_a_branch_adds_what_is_missing_but_no_reviewer(told: Hosted, examined: Check) -> None:
     told.answers["/rules/branches/main"] = [{"type": "deletion"}]
     told.answers["/branches/main/protection"] = {
         "allow_force_pushes": {"enabled": False},
@@ -168,7 +166,7 @@ def test_rules_that_keep_jobs_from_the_ledger(told: Hosted, examined: Check) -> 
         ([], [], False),
     ],
 )
-def test_rules_that_keep_jobs_from_making_tags(
+def test_rules_against_tags_of_jobs(
     told: Hosted, examined: Check, include: list[str], exclude: list[str], *, is_closed: bool
 ) -> None:
     told.answers["/rulesets/2"].update(
@@ -192,7 +190,7 @@ def test_rules_for_tags_that_are_only_tried_out_stop_nothing(told: Hosted, exami
         ("all_external_contributors", True, []),
     ],
 )
-def test_whose_pull_requests_run_without_approval(
+def test_approval_of_pull_requests(
     told: Hosted, examined: Check, policy: str, found: list[str], *, has_machines: bool
 ) -> None:
     told.answers["/actions/permissions/fork-pr-contributor-approval"]["approval_policy"] = policy

@@ -55,9 +55,7 @@ def test_pages_have_the_name_of_their_folder_too(site: Path, bucket: Bucket, s3:
     }
 
 
-def test_a_page_in_json_has_an_address_of_its_own_from_which_it_leads_to_the_same_wheels(
-    site: Path, bucket: Bucket, s3: S3
-) -> None:
+def test_json_has_an_address_of_its_own_with_links_to_the_same_wheels(site: Path, bucket: Bucket, s3: S3) -> None:
     upload_site(site, bucket, QUIET)
     urls = {
         urljoin(f"https://cuda.example/{key}", file["url"])
@@ -77,9 +75,7 @@ def test_a_project_may_be_called_simple(site: Path, bucket: Bucket, s3: S3) -> N
     }
 
 
-def test_an_upload_that_broke_off_is_completed_and_leaves_nothing_of_the_old_site(
-    site: Path, bucket: Bucket, s3: S3, clock: FakeClock
-) -> None:
+def test_a_broken_upload_is_completed_without_rest(site: Path, bucket: Bucket, s3: S3, clock: FakeClock) -> None:
     write(site / "simple" / "gone" / "index.html", "gone")
     upload_site(site, bucket, QUIET)
     (site / "simple" / "gone" / "index.html").unlink()
@@ -108,7 +104,7 @@ def test_what_others_have_there_stays_and_what_they_changed_is_put_right(site: P
     assert pages(s3)["simple/demo/"] == "simple/demo/index.html"
 
 
-def test_of_two_uploads_at_once_one_finds_out(
+def test_of_two_uploads_one_fails(
     site: Path, bucket: Bucket, s3: S3, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ensure = Bucket.ensure

@@ -3,13 +3,14 @@
 import hashlib
 import itertools
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from tests.releases import manifests_in, store_in
+from tests.releases import NO_CODE, manifests_in, store_in
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.render import pages_of
@@ -17,7 +18,7 @@ from wheelmill.index.tree import IndexFile, Site
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.manifest import ListedRelease, ManifestEntry, listed_of, manifest_of
 from wheelmill.release.publish import publish
-from wheelmill.smoke.verdict import Certificate, Evidence
+from wheelmill.smoke.verdict import Certificate
 
 Release = Callable[..., tuple[ListedRelease, ...]]
 
@@ -82,9 +83,7 @@ def entry_named(filename: str) -> ManifestEntry:
     """An entry with hashes as random as real ones; wheels of one version have the same METADATA."""
     sha256 = Sha256(hashlib.sha256(filename.encode()).hexdigest())
     version = filename.split("-")[1]
-    evidence = Evidence(
-        policy="any", needed=(), glibc=None, glibcxx=None, cuda_major=12, sass=(), ptx=(), undefined_symbols=0
-    )
+    evidence = replace(NO_CODE, cuda_major=12)
     return ManifestEntry(
         filename=filename,
         sha256=sha256,

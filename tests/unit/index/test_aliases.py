@@ -34,11 +34,8 @@ def packages(aliases: Aliases | None = BOTH) -> Mapping[ProjectName, Package]:
 def listed(site: Site, path: str) -> dict[str, list[str]]:
     """The versions of each alias in a tree."""
     tree = next(tree for tree in site.trees if tree.path == path)
-    return {
-        project: [str(file.name.version) for file in files]
-        for project, files in tree.projects.items()
-        if project != DEMO
-    }
+    projects = tree.projects.items()
+    return {project: [str(file.name.version) for file in files] for project, files in projects if project != DEMO}
 
 
 def test_those_with_a_suffix_stand_in_the_trees_of_their_wheels(release: Release) -> None:
@@ -73,10 +70,7 @@ def test_extras_require_those_with_a_suffix(release: Release) -> None:
     site = site_of_releases(release(wheel("cu130torch2.11"), wheel("cu128torch2.11")), "")
     (file,) = with_aliases(site, packages()).site.projects[GPU]
     assert file.filename == "demo_gpu-1.0+extras.13.12-py3-none-any.whl"
-    assert file.requires_dist == (
-        'demo-cu13<=1.0,>=1.0; extra == "cuda13"',
-        'demo-cu12<=1.0,>=1.0; extra == "cuda12"',
-    )
+    assert file.requires_dist == ('demo-cu13<=1.0,>=1.0; extra == "cuda13"', 'demo-cu12<=1.0,>=1.0; extra == "cuda12"')
 
 
 def test_a_version_without_wheels_for_a_cuda_has_the_extra_all_the_same(release: Release) -> None:

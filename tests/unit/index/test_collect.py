@@ -159,10 +159,7 @@ def test_a_mistyped_wheel_is_named_with_the_one_that_may_be_meant(release: Relea
     mistyped = TORCH_211.replace("cp311-cp311", "cp311-cp310")
     listing = Listing(removed=Removed(wheels={mistyped: "broken"}), yanked=Yanked(wheels={GONE: "broken"}))
     lines = list(unused_entries(listing, release(*EVERY_KIND), []))
-    assert named_in(lines) == [
-        (f"removed.yml: wheels.{mistyped}", True),
-        (f"yanked.yml: wheels.{GONE}", False),
-    ]
+    assert named_in(lines) == [(f"removed.yml: wheels.{mistyped}", True), (f"yanked.yml: wheels.{GONE}", False)]
     assert f" {TORCH_211}?" in lines[0]
 
 

@@ -59,9 +59,7 @@ def test_a_site_that_does_not_say_enough_of_a_release_is_refused(tmp_path: Path)
     ("key", "value"),
     [("evidence", '["sm_90"]'), ("evidence", "7"), ("size", '"many"'), ("size", "9" * 5000), ("release", "7")],
 )
-def test_a_site_that_says_something_else_of_a_release_is_refused(
-    release: Release, tmp_path: Path, key: str, value: str
-) -> None:
+def test_a_contradicting_site_is_refused(release: Release, tmp_path: Path, key: str, value: str) -> None:
     write_site(pages_of(site_of_releases(release(EVERY_KIND[0]), "")), tmp_path / "site")
     content = json.loads((tmp_path / "site" / "wheels.json").read_text())
     content["wheels"][0][key] = "PLACE"

@@ -80,11 +80,8 @@ def test_what_is_not_known_is_not_said(release: Release, tmp_path: Path) -> None
 
 def test_every_tree_lists_its_projects(release: Release) -> None:
     pages = rendered(site_of_releases(release(*EVERY_KIND), ""))
-    projects = {
-        path: IndexPage.from_html(content).projects
-        for path, content in pages.items()
-        if path.endswith("simple/index.html")
-    }
+    lists = {path: content for path, content in pages.items() if path.endswith("simple/index.html")}
+    projects = {path: IndexPage.from_html(content).projects for path, content in lists.items()}
     assert projects == {
         "simple/index.html": ["demo", "plain-cuda", "unlabelled"],
         "cu128/simple/index.html": ["demo"],

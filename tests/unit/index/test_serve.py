@@ -81,9 +81,7 @@ def test_another_host_s_name_is_not_answered(host: str, status: int, url: str) -
 
 @pytest.mark.parametrize("negotiate", [False, True])
 @pytest.mark.parametrize("name", ["%00", "a" * 300])
-def test_a_name_that_no_file_can_have_is_not_found(
-    name: str, *, negotiate: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_no_such_name_is_404(name: str, *, negotiate: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     with serve_folder(tmp_path, negotiate=negotiate) as url:
         answers = [get(url, path, span=span) for path in (f"/{name}", f"/simple/{name}/") for span in ("", "bytes=0-1")]
     assert [status for status, _ in answers] == [404] * 4
@@ -129,9 +127,7 @@ def test_a_site_called_simple_has_the_lists_of_any_other(tmp_path: Path) -> None
     assert project_lists_below(tmp_path) == project_lists_below(tmp_path / "simple") == lists
 
 
-def test_the_folder_of_a_project_list_is_one_whatever_its_projects(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_project_list_is_a_folder_whatever_it_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     touch(tmp_path, "simple/index.html", "simple/demo/index.html", "simple/simple/index.html")
     assert project_lists_below(tmp_path / "simple") == [tmp_path / "simple"]
     monkeypatch.chdir(tmp_path / "simple")
@@ -161,10 +157,7 @@ def test_nothing_is_said_of_clients_that_hang_up(tmp_path: Path, capfd: pytest.C
 
 
 def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
-    with (
-        serve_folder(tmp_path) as url,
-        pytest.raises(UsageError, check=coded("port-unusable", urlsplit(url).port)),
-    ):
+    with serve_folder(tmp_path) as url, pytest.raises(UsageError, check=coded("port-unusable", urlsplit(url).port)):
         serve_folder(tmp_path, urlsplit(url).port or 0).__enter__()
 
 
@@ -219,9 +212,7 @@ def test_a_span_of_a_file_that_changed_is_not_served(url: str) -> None:
 
 
 @pytest.mark.parametrize(("negotiate", "expected"), [(True, JSON), (False, TEXT)])
-def test_pages_are_json_for_those_who_want_it_where_the_host_negotiates(
-    *, negotiate: bool, expected: str, tmp_path: Path
-) -> None:
+def test_pages_are_json_on_request_if_the_host_negotiates(*, negotiate: bool, expected: str, tmp_path: Path) -> None:
     (tmp_path / "simple").mkdir()
     (tmp_path / "simple" / "index.html").write_text("<!DOCTYPE html>")
     (tmp_path / "simple" / "index.json").write_text("{}")

@@ -67,9 +67,7 @@ def test_a_name_that_is_no_wheels_is_refused(entry_with: Callable[..., ListedRel
 
 
 @pytest.mark.parametrize("label", ["CU130torch2.11", "cu130TORCH2.11", "cu130_torch2.11"])
-def test_a_label_that_installers_would_write_differently_is_refused(
-    label: str, entry_with: Callable[..., ListedRelease]
-) -> None:
+def test_a_label_that_installers_rewrite_is_refused(label: str, entry_with: Callable[..., ListedRelease]) -> None:
     filename = f"plain_cuda-2.0+{label}-py3-none-any.whl"
     normal = label.lower().replace("_", ".")
     (fault,) = faults_of(entry_with(filename=filename, version=f"2.0+{normal}"))
@@ -92,7 +90,7 @@ def test_a_release_without_the_files_that_its_manifest_names_is_refused(release:
         ("Requires-Python", {"requires_python": ">=3.10"}, "any, >=3.10"),
     ],
 )
-def test_wheels_of_one_version_that_require_different_things_are_refused(
+def test_one_version_with_two_sets_of_requirements_is_refused(
     key: str, changes: dict[str, Any], shown: str, release: Release
 ) -> None:
     (manifest,) = release(TORCH_211, WINDOWS)
@@ -226,9 +224,7 @@ def test_of_a_name_that_is_none_of_a_wheel_nothing_is_quarantined() -> None:
         (None, "https://bucket.example.org/releases/download", "", ""),
     ],
 )
-def test_who_makes_a_site_is_read_off_its_releases_else_off_its_pages(
-    url: str | None, base_url: str, repository: str, root: str
-) -> None:
+def test_a_sites_maker_is_in_its_releases_or_pages(url: str | None, base_url: str, repository: str, root: str) -> None:
     address = SiteAddress.of(url, base_url)
     assert (address.full_name, address.root) == (repository, root)
     assert "secret" not in address.url + address.repository

@@ -58,6 +58,7 @@ def test_pages_that_did_not_change_keep_their_files(tmp_path: Path) -> None:
     same = {path for path in WRITTEN if (after[path].st_ino, after[path].st_mtime_ns) == _of(before[path])}
     assert same == {"simple/demo/index.html", "cu130/torch2.11/simple/demo/index.html"}
     assert all(found.st_nlink == 1 for found in after.values())
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]
 
 
 def _of(found: os.stat_result) -> tuple[int, int]:
@@ -97,12 +98,6 @@ def test_where_files_have_one_name_only_they_are_copied(tmp_path: Path, monkeypa
     assert files_in(tmp_path / "site") == WRITTEN
 
 
-def test_nothing_else_is_left_beside_it(tmp_path: Path) -> None:
-    for _ in range(2):
-        write_site(PAGES, tmp_path / "site")
-    assert [path.name for path in tmp_path.iterdir()] == ["site"]
-
-
 @pytest.mark.parametrize("mask", [0o002, 0o077])
 def test_everybody_may_read_it_whatever_the_umask_is_or_was(tmp_path: Path, mask: int) -> None:
     site = tmp_path / "site"
@@ -138,9 +133,7 @@ def test_the_old_site_stays_when_pages_cannot_be_made(tmp_path: Path) -> None:
     assert files_in(tmp_path) == {f"site/{path}": content for path, content in WRITTEN.items()}
 
 
-def test_a_site_that_github_pages_would_not_publish_is_refused_for_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_site_too_large_for_github_pages_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(write, "MAX_BYTES", 31)
     with pytest.raises(SiteError, check=coded("site-too-large", "31")):
         write_site(PAGES, tmp_path / "site", on_github_pages=True)

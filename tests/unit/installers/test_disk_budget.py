@@ -133,9 +133,7 @@ def test_a_wheel_for_many_torches_is_tested_with_two(disks: Disks) -> None:
         (".", "wheelmill", "15.6 GB: image docker.io/nvidia/cuda"),
     ],
 )
-def test_each_disk_has_its_own_needs(
-    place: tuple[str, str, str], disks: Disks, docker: FakeDocker, tmp_path: Path
-) -> None:
+def test_each_disk_has_own_needs(place: tuple[str, str, str], disks: Disks, docker: FakeDocker, tmp_path: Path) -> None:
     root, folder, needs = place
     docker.answer("info", says=f"{tmp_path / root}\n")
     disks.missing = EVERY_IMAGE[2:3]
@@ -184,9 +182,7 @@ def test_caches_are_emptied_only_where_the_disk_is_short(disks: Disks, mirror: C
     assert len(heard.steps) == 1
 
 
-def test_the_cache_of_a_users_uv_stays_as_it_is(
-    disks: Disks, mirror: Callable[[], set[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_users_caches_stay(disks: Disks, mirror: Callable[[], set[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RUNNER_ENVIRONMENT")
     disks.free, before = 10 * GB, mirror()
     with pytest.raises(BuildError, check=coded("disk-too-small")):
@@ -195,9 +191,7 @@ def test_the_cache_of_a_users_uv_stays_as_it_is(
     assert disks.cleaned == []
 
 
-def test_what_this_python_needs_stays_in_the_mirror(
-    disks: Disks, tmp_path: Path, mirror: Callable[[], set[str]]
-) -> None:
+def test_what_this_python_needs_is_mirrored(disks: Disks, tmp_path: Path, mirror: Callable[[], set[str]]) -> None:
     del mirror
     disks.free, disks.removed = 10 * GB, 10 * GB
     check()

@@ -87,9 +87,7 @@ def test_no_constraint_of_uv_chooses_a_version(place: str, machine: Path, monkey
         *(pytest.param((place,), marks=pytest.mark.nightly) for place in ("PIP_CONSTRAINT", "user/pip/pip.conf")),
     ],
 )
-def test_no_constraint_of_pip_chooses_a_version(
-    places: tuple[str, ...], machine: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pip_constraints_do_not_count(places: tuple[str, ...], machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if "PIP_CONSTRAINT" in places:
         monkeypatch.setenv("PIP_CONSTRAINT", str(machine / "constraints.txt"))
     if "user/pip/pip.conf" in places:

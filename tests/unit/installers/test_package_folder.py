@@ -76,9 +76,7 @@ def test_what_another_python_depends_on_comes_with_it(elsewhere: PackageFolder, 
     ("policy", "fits"),
     [("manylinux_2_17", True), ("manylinux_2_34", False), ("manylinux_2_29", False), ("musllinux_1_2", False)],
 )
-def test_a_wheel_that_the_container_could_not_load_is_refused(
-    policy: str, *, fits: bool, elsewhere: PackageFolder, wheels: Path
-) -> None:
+def test_an_unloadable_wheel_is_refused(policy: str, *, fits: bool, elsewhere: PackageFolder, wheels: Path) -> None:
     write_wheel(wheels / f"demo-1.0-py3-none-{policy}_{MACHINE}.whl")
     with nullcontext() if fits else pytest.raises(ProcessError):
         elsewhere.install(["demo"])

@@ -66,13 +66,9 @@ def test_the_address_of_an_index_stays_one_word(option: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "demo==1!2.0+cu130torch2.11",
-        "demo[a,b-c]>=1,<2",
-        f"{URL}#sha256={'1' * 64}",
-        f"{URL} ; python_version == '3.12' and sys_platform == \"linux\"",
-        "demo ; python_version<'3.13'",
-        "demo;python_version<'3.13'",
-        "demo @ file:///a%20b%23c%3Fd%25e%24%7BX%7D%C3%A9/demo-1-py3-none-any.whl",
+        *("demo==1!2.0+cu130torch2.11", "demo[a,b-c]>=1,<2", f"{URL}#sha256={'1' * 64}"),
+        *(f"{URL} ; python_version == '3.12' and sys_platform == \"linux\"", "demo ; python_version<'3.13'"),
+        *("demo;python_version<'3.13'", "demo @ file:///a%20b%23c%3Fd%25e%24%7BX%7D%C3%A9/demo-1-py3-none-any.whl"),
         "demo @ https://h.example/$HOME/~a/!b/(c)/'d'/*,=&@:+/demo-1-py3-none-any.whl",
     ],
 )

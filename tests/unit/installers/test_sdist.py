@@ -94,9 +94,7 @@ def test_two_folders_are_refused(tmp_path: Path) -> None:
         unpack_sdist(archive(tmp_path, SETUP, tarfile.TarInfo("other/setup.py")), tmp_path / "source")
 
 
-def test_more_than_any_real_source_is_refused_before_it_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_large_a_source_is_refused_unwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(package_index, "MAX_MEMBERS", 3)
     many = archive(tmp_path, *(tarfile.TarInfo(f"demo-1.0/{number}") for number in range(4)))
     with pytest.raises(UnreadableError, check=coded("sdist-too-large", "3")):

@@ -128,9 +128,7 @@ def test_without_credentials_uv_keeps_its_own_folder(tmp_path: Path, monkeypatch
         ("/srv/wheels", "/srv/wheels"),
     ],
 )
-def test_pip_finds_the_password_in_the_url_of_its_index(
-    index: str, shown: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pip_finds_the_password_in_the_url_of_it(index: str, shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UV_DEFAULT_INDEX", index)
     assert index_variables() == {"UV_DEFAULT_INDEX": shown, "PIP_INDEX_URL": shown}
     assert os.environ["UV_DEFAULT_INDEX"] == index

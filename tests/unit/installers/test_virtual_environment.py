@@ -17,9 +17,7 @@ def own_index(monkeypatch: pytest.MonkeyPatch) -> str:
     return "https://index.example/simple"
 
 
-def test_pip_knows_its_settings_and_what_it_builds_no_token(
-    own_index: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_build_of_pip_knows_a_token(own_index: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_TOKEN", "secret")
     monkeypatch.setenv("PIP_CERT", "/etc/ca.pem")
     monkeypatch.setenv("PIP_CONSTRAINT", "/etc/caps.txt")

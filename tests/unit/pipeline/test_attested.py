@@ -247,9 +247,7 @@ def test_what_cannot_be_read_is_named_and_holds_up_nothing(github: GitHub, clock
     assert [entry.filename for manifest in done.releases for entry in manifest.wheels] == ["demo-1.2-py3-none-any.whl"]
 
 
-def test_artifacts_of_other_runs_groups_and_kinds_do_not_count(
-    github: GitHub, clock: FakeClock, tmp_path: Path
-) -> None:
+def test_artifacts_of_another_run_group_or_kind_count_not(github: GitHub, clock: FakeClock, tmp_path: Path) -> None:
     keep_wheel(github, tmp_path, 0, size=10)
     github.artifacts.keep(8, "wheels-0-demo-1.0-cu130-1", {"demo-1.0-py3-none-any.whl": b"of another run"})
     for name in ("plan-1", "wheels-0-demo-1.0-cu130", "other-0-demo-1.0-cu130-1", "wheels-x-demo-1.0-cu130-1"):
@@ -267,10 +265,7 @@ def released(github: GitHub, clock: FakeClock, *, groups: int = 1) -> Publicatio
 
 @pytest.mark.parametrize(
     ("names", "said"),
-    [
-        (["a.gpu.json", "a.gpu.json"], "File exists"),
-        ([f"{'a' * 300}.gpu.json"], "File name too long"),
-    ],
+    [(["a.gpu.json", "a.gpu.json"], "File exists"), ([f"{'a' * 300}.gpu.json"], "File name too long")],
     ids=["twice", "long"],
 )
 def test_a_hostile_archive_holds_up_neither_its_group_nor_the_others(

@@ -101,9 +101,7 @@ def test_a_skip_says_which_run_has_the_group_and_since_when(ledger: Ledger) -> N
     assert skip.reason == "run 1 has it since 2026-11-22 12:00 UTC"
 
 
-def test_the_claim_of_a_run_that_has_ended_does_not_count_and_that_of_one_that_goes_on_for_days_does(
-    ledger: Ledger,
-) -> None:
+def test_claims_count_while_their_run_goes_on(ledger: Ledger) -> None:
     begin(ledger, "1", FIRST)
     begin(ledger, "2", SECOND)
     later = replace(START, since=NOW + timedelta(days=3))
@@ -136,9 +134,7 @@ def test_whoever_is_second_to_claim_plans_again(ledger: Ledger, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("report", OPEN)
-def test_a_job_that_was_lost_or_out_of_time_or_not_released_is_left_to_the_next_run(
-    ledger: Ledger, report: JobReport | None
-) -> None:
+def test_a_lost_late_or_unreleased_job_is_left_to_the_next_run(ledger: Ledger, report: JobReport | None) -> None:
     begin(ledger, "1", FIRST, SECOND)
     left = end(ledger, "1", outcome(FIRST, report), outcome(SECOND, JobReport()))
     assert left

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.refusals import coded
+from tests.releases import NO_CODE
 from tests.unit.build.conftest import MACHINE, PROVENANCE, TARGET, compile_shared_object
 from tests.unit.smoke.conftest import METADATA, device_code
 from tests.wheels import NOTHING, write_wheel
@@ -20,14 +21,7 @@ from wheelmill.pipeline.gate import Gate, GpuTrials, is_named_for, is_wheel_of, 
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.release.store import RefusedWheel
 from wheelmill.smoke import verdict
-from wheelmill.smoke.verdict import (
-    GPU_SUFFIX,
-    Certificate,
-    CleanRoom,
-    Evidence,
-    TestedWheel,
-    certificate_path,
-)
+from wheelmill.smoke.verdict import GPU_SUFFIX, Certificate, CleanRoom, TestedWheel, certificate_path
 from wheelmill.system.records import write_record
 from wheelmill.wheel.attestation import Attested, Signer
 from wheelmill.wheel.build_facts import AppliedPatch, BuildFacts, SourceFacts, build_facts_bytes
@@ -37,9 +31,7 @@ from wheelmill.wheel.sizes import Sizes
 
 NAME = f"demo-1.0+cu130torch2.11-cp311-cp311-manylinux_2_17_{MACHINE}.whl"
 PROMISED = replace(PROVENANCE, expectations=TARGET.package.expectations)
-FORGED = Evidence(
-    policy="any", needed=(), glibc=None, glibcxx=None, cuda_major=13, sass=("sm_90",), ptx=(), undefined_symbols=0
-)
+FORGED = replace(NO_CODE, cuda_major=13, sass=("sm_90",))
 
 FACTS = "demo-1.0+cu130torch2.11.dist-info/wheelmill-build.json"
 BILL = "demo-1.0+cu130torch2.11.dist-info/sboms/wheelmill.cdx.json"
@@ -53,9 +45,8 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
     folder = tmp_path_factory.mktemp("code")
     cudart = compile_shared_object(folder / "libcudart.so.13", linker=["-soname=libcudart.so.13"])
     parts = {"whole": device_code(sass=[90, 120], ptx=[120]), "for Hopper": device_code(sass=[90])}
-    return {
-        name: compile_shared_object(folder / "_C.so", text, needs=[cudart]).read_bytes() for name, text in parts.items()
-    }
+    objects = ((name, compile_shared_object(folder / "_C.so", text, needs=[cudart])) for name, text in parts.items())
+    return {name: file.read_bytes() for name, file in objects}
 
 
 @pytest.fixture
@@ -91,8 +82,9 @@ def deliver(tmp_path: Path, code: Mapping[str, bytes]) -> Deliver:
 def told_by(deliver: Deliver) -> tuple[BuildFacts, bytes]:
     """What a wheel tells of a build that was as planned: the facts, and its bill of materials."""
     code = shared_objects_of(deliver(folder="silent"))
+    packages = {"torch": "2.11.0"}
     facts = facts_of(
-        TARGET, source_sha256=PROMISED.source_sha256, toolkit=PROMISED.toolkit, packages={"torch": "2.11.0"}, images=()
+        TARGET, source_sha256=PROMISED.source_sha256, toolkit=PROMISED.toolkit, packages=packages, images=()
     )
     facts = with_compilers(facts, code)
     return facts, bill_for(facts, TARGET.package, metadata=METADATA.encode(), code=code, bundled={})

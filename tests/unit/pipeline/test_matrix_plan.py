@@ -17,9 +17,8 @@ from wheelmill.plan.targets import BuildTarget, Filters
 from wheelmill.release.store import Quotas
 
 ABI3 = replace(CONFIG, packages={**CONFIG.packages, PLAIN: replace(CONFIG.packages[PLAIN], abi="abi3")})
-STABLE = replace(
-    CONFIG, packages={DEMO: replace(CONFIG.packages[DEMO], torch_abi=StableTorch(oldest=TORCH_9), abi="abi3")}
-)
+PACKAGE = replace(CONFIG.packages[DEMO], torch_abi=StableTorch(oldest=TORCH_9), abi="abi3")
+STABLE = replace(CONFIG, packages={DEMO: PACKAGE})
 
 
 def handed_on(config: Config, filters: Filters, path: Path) -> tuple[BuildTarget, ...]:

@@ -127,16 +127,13 @@ def test_a_run_until_smoke_leaves_the_wheels_that_passed_with_their_records(tmp_
     assert not (tmp_path / "releases").exists()
     assert not (tmp_path / "site").exists()
     store = store_in(tmp_path / "releases")
-    (manifest,) = release_deliveries(
-        [Delivery(folder=tmp_path / "wheels", gate=Gate())], store, progress=Progress()
-    ).releases
+    made = Delivery(folder=tmp_path / "wheels", gate=Gate())
+    (manifest,) = release_deliveries([made], store, progress=Progress()).releases
     assert [entry.filename for entry in manifest.wheels] == [wheel.name]
 
 
 @pytest.mark.parametrize("end", [KeyboardInterrupt(), SystemExit(), UsageError("ended", "ended")])
-def test_what_passed_is_released_when_a_run_is_ended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: BaseException
-) -> None:
+def test_an_ended_run_releases_what_passed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: BaseException) -> None:
     def ending(built: BuildTarget, *arguments: object, output: Path, **others: object) -> BuiltWheel:
         if built == SLOW:
             raise end
@@ -151,9 +148,7 @@ def test_what_passed_is_released_when_a_run_is_ended(
     assert (tmp_path / "site" / "wheels.json").exists()
 
 
-def test_nothing_is_published_when_a_run_is_ended_before_anything_passed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_ended_run_without_results_publishes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def ending(*_arguments: object, **_others: object) -> BuiltWheel:
         raise KeyboardInterrupt
 
@@ -165,9 +160,7 @@ def test_nothing_is_published_when_a_run_is_ended_before_anything_passed(
 
 @pytest.mark.usefixtures("with_provenance")
 @pytest.mark.parametrize("folder", ["wheels", "built"])
-def test_a_wheel_that_passed_before_a_kill_is_released_and_not_built_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
-) -> None:
+def test_after_a_kill_a_passed_wheel_is_released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str) -> None:
     run((FAST,), tmp_path, publishes=False)
     (tmp_path / "built").rmdir()
     (tmp_path / "wheels").rename(tmp_path / folder)
@@ -228,9 +221,8 @@ class Choosy(DirectoryStore):
 
 
 def test_what_the_store_will_not_take_is_not_tried_out(tmp_path: Path) -> None:
-    report = run(
-        (FAST,), tmp_path, store=Choosy(directory=tmp_path / "releases", clock=stopped_at(NOW)), publishes=False
-    )
+    store = Choosy(directory=tmp_path / "releases", clock=stopped_at(NOW))
+    report = run((FAST,), tmp_path, store=store, publishes=False)
     (failure,) = report.failures
     assert isinstance(failure.error, BuildError)
     assert str(failure.error) == "demo-1.0-cp311-cp311-linux_x86_64.whl is for newer machines"
@@ -255,9 +247,7 @@ def refuse(_environments: LocalEnvironments, target: BuildTarget, *_: object) ->
     raise BuildError("smoke-unsatisfiable", f"{target.cell.id} could not be tested")
 
 
-def test_what_could_not_be_tested_is_not_compiled_and_not_remembered_as_not_building(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_untestable_one_is_not_compiled_or_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     task = BuildTask(target=FAST, source=tmp_path, workspace=tmp_path, log=tmp_path / "log", progress=Progress())
 
     def build_checked(built: BuildTarget, *_: object, check: Callable[[BuildTask], None], **__: object) -> BuiltWheel:

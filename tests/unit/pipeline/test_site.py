@@ -63,9 +63,7 @@ def test_a_site_that_only_github_pages_would_not_publish_is_built_with_a_warning
 
 
 @pytest.mark.parametrize("mirror", [None, "https://me:s3cret@mirror.example/cu{cuda}/simple/"])
-def test_install_lines_name_the_mirror_of_torch(
-    mirror: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_install_lines_name_torchs_mirror(mirror: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     releases = store_in(tmp_path / "releases")
     wheels = [f"demo-1.0+{cuda}torch2.11-cp312-cp312-manylinux_2_28_x86_64.whl" for cuda in ("cu126", "cu130")]
     publish(releases, [certified_wheel(tmp_path / wheel, content=wheel.encode()) for wheel in wheels], now=NOW)
@@ -142,9 +140,7 @@ def test_a_new_release_changes_the_pages_that_it_is_on_and_no_other_file(store: 
     build(store, site)
     build(store, whole)
     after, in_full = files_of(site), files_of(whole)
-    assert {path: content for path, (content, _) in after.items()} == {
-        path: content for path, (content, _) in in_full.items()
-    }
+    assert {path: page for path, (page, _) in after.items()} == {path: page for path, (page, _) in in_full.items()}
     kept = {path for path in before.keys() & after.keys() if before[path][1] == after[path][1]}
     assert kept == {path for path in before.keys() & after.keys() if before[path][0] == after[path][0]}
     assert {path for path in before if "demo" in path} <= kept
@@ -161,9 +157,7 @@ def files_of(site: Path) -> dict[str, tuple[bytes, tuple[int, int]]]:
     }
 
 
-def test_without_the_site_that_people_use_nobody_knows_what_may_not_vanish(
-    store: DirectoryStore, tmp_path: Path
-) -> None:
+def test_without_the_live_site_nobody_knows_what_may_not_vanish(store: DirectoryStore, tmp_path: Path) -> None:
     (store.directory / min(store.tags()) / "manifest.json").unlink()
     with pytest.raises(SiteError, check=coded("wheels-contradict", FIRST)):
         build(store, tmp_path / "site")

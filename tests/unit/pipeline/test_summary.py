@@ -37,9 +37,8 @@ def released(*names: str) -> Published:
 
 def plan_in(folder: Path, groups: list[str], waiting: tuple[str, ...] = ()) -> Path:
     cell = {"version": "1.0", "cuda": "13.0", "torch": None, "platform": "linux_x86_64"}
-    include = [
-        {**cell, "project": group.partition("-")[0], "group": group, "pythons": "3.12", "wheels": 2} for group in groups
-    ]
+    fixed = cell | {"pythons": "3.12", "wheels": 2}
+    include = [fixed | {"project": group.partition("-")[0], "group": group} for group in groups]
     path = folder / "plan.json"
     content = {"schema": "wheelmill.plan-matrix/1", "shards": [{"include": include}], "waiting": waiting}
     path.write_text(json.dumps(content))

@@ -1,13 +1,14 @@
 """Which published wheels become which variants."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.github_server import GitHub, serving
 from tests.refusals import coded
-from tests.releases import store_in
+from tests.releases import NO_CODE, store_in
 from tests.shared_objects import shared_object
 from tests.unit.release.conftest import NOW
 from tests.unit.release.github.conftest import FakeClock, store_on
@@ -19,7 +20,7 @@ from wheelmill.pipeline.variants import publish_variants
 from wheelmill.release.ledger.releases import published
 from wheelmill.release.publish import publish
 from wheelmill.release.store import Publication
-from wheelmill.smoke.verdict import Certificate, Evidence, TestedWheel
+from wheelmill.smoke.verdict import Certificate, TestedWheel
 from wheelmill.system.progress import QUIET
 from wheelmill.wheel.name import WheelFile
 
@@ -39,9 +40,7 @@ def wheel(folder: Path, name: str, *sass: str, write: Write = packed_wheel) -> T
         files={"demo/_C.so": shared_object(sm=90)},
     )
     file = WheelFile.at(path)
-    evidence = Evidence(
-        policy="any", needed=(), glibc=None, glibcxx=None, cuda_major=13, sass=sass, ptx=(), undefined_symbols=0
-    )
+    evidence = replace(NO_CODE, cuda_major=13, sass=sass)
     certificate = Certificate(sha256=file.sha256, evidence=evidence, clean_rooms=(), provenance=None)
     return TestedWheel(file=file, certificate=certificate)
 
@@ -61,29 +60,20 @@ def test_the_oldest_cuda_is_the_null_variant_of_its_version_too(tmp_path: Path) 
     names = ("1.0+cu130", "1.0+cu128", "1.0+cu130torch2.11", "2.0+cu126torch2.11", "2.0+cu130torch2.12")
     found, _, said = made(tmp_path, *(wheel(tmp_path, name) for name in names))
     assert found == [
-        "demo-1.0 cu128",
-        "demo-1.0 cu130",
-        "demo-1.0 null",
-        "demo-1.0+torch2.11 cu130",
-        "demo-1.0+torch2.11 null",
-        "demo-2.0+torch2.11 cu126",
-        "demo-2.0+torch2.11 null",
-        "demo-2.0+torch2.12 cu130",
+        *("demo-1.0 cu128", "demo-1.0 cu130", "demo-1.0 null", "demo-1.0+torch2.11 cu130", "demo-1.0+torch2.11 null"),
+        *("demo-2.0+torch2.11 cu126", "demo-2.0+torch2.11 null", "demo-2.0+torch2.12 cu130"),
         "demo-2.0+torch2.12 null",
     ]
     assert said == []
 
 
-def test_what_is_made_at_once_is_released_at_once_and_no_more_than_a_release_takes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wheels_made_at_once_share_a_release_up_to_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, done, _ = made(tmp_path, *(wheel(tmp_path, name) for name in ("1.0+cu126", "1.0+cu128", "1.0+cu130")))
     assert [len(release.wheels) for release in done.releases] == [4]
 
     monkeypatch.setattr(variants, "_TOGETHER", 3)
-    _, done, _ = made(
-        tmp_path, wheel(tmp_path, "2.0+cu128"), wheel(tmp_path, "2.0+cu130"), wheel(tmp_path, "2.0+cu131")
-    )
+    wheels = [wheel(tmp_path, f"2.0+cu{cuda}") for cuda in (128, 130, 131)]
+    _, done, _ = made(tmp_path, *wheels)
     assert [len(release.wheels) for release in done.releases] == [3, 1]
 
 

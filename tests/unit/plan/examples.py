@@ -101,13 +101,7 @@ CONFIG: Final = Config(
     file=Path("config/packages.yml"),
     packages={
         DEMO: PACKAGE,
-        PLAIN: replace(
-            PACKAGE,
-            name=PLAIN,
-            versions=(V1,),
-            extra_deps=(),
-            source=Path("config/plain"),
-        ),
+        PLAIN: replace(PACKAGE, name=PLAIN, versions=(V1,), extra_deps=(), source=Path("config/plain")),
     },
     compatibility=FACTS,
     lock=Lock(sdists={DEMO: {V1: LOCKED}}),

@@ -140,9 +140,7 @@ def shards_of(
     ],
 )
 @pytest.mark.parametrize("field", ["wheels", "size", "machine_hours", "text", "artifacts"])
-def test_each_division_keeps_within_every_limit_and_is_a_matrix(
-    field: str, loads: list[int], divided: list[list[int]]
-) -> None:
+def test_every_division_is_a_matrix_within_limits(field: str, loads: list[int], divided: list[list[int]]) -> None:
     """One that is too much by itself stands alone, so that none is left for ever."""
     limit = Load(**(dict.fromkeys(["wheels", "size", "machine_hours", "text", "artifacts"], 1e9) | {field: 10}))
     assert [*map(list, divide(loads, lambda load: Load(**{field: load}), limit))] == divided
@@ -340,9 +338,8 @@ def test_a_wheel_is_as_large_as_those_of_its_project_or_else_is_taken_for_a_larg
 
 def test_measured_packages_take_what_their_code_lets_expect_within_a_factor_of_two() -> None:
     """torch-spline-conv's seconds are a fifth of a build for five architectures; warp-rnnt's files include no torch."""
-    ratios = {
-        project: estimated / measured for project, estimated, measured in fit_of(load_config(own_installation.CONFIG))
-    }
+    fitted = fit_of(load_config(own_installation.CONFIG))
+    ratios = {project: estimated / measured for project, estimated, measured in fitted}
     near = {project for project, ratio in ratios.items() if 0.5 < ratio < 2}
     assert near >= {"causal-conv1d", "flash-attn", "mamba-ssm", "nerfacc", "torch-cluster", "torch-scatter"}
     assert ratios.keys() - near <= {"torch-spline-conv", "warp-rnnt"}

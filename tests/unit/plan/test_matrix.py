@@ -128,9 +128,7 @@ def test_a_release_candidate_is_never_the_newest_torch() -> None:
 
 
 @pytest.mark.parametrize(("wanted", "standard"), [(None, 20), ("as-is", None), (23, 23)])
-def test_a_torch_decides_the_oldest_cxx_standard_unless_the_package_does(
-    wanted: Literal["as-is"] | int | None, standard: int | None
-) -> None:
+def test_torch_or_package_raises_the_standard(wanted: Literal["as-is"] | int | None, standard: int | None) -> None:
     releases = {TORCH_9: replace(FACTS.torch[TORCH_9], cxx=20), TORCH_11: FACTS.torch[TORCH_11]}
     facts = replace(FACTS, torch=replace(FACTS.torch, releases=releases))
     package = replace(PACKAGE, cxx_standard=wanted)
@@ -287,14 +285,10 @@ def test_a_package_that_does_not_link_to_torch_has_no_torch_axis_and_the_pythons
 def test_cells_follow_each_other_from_version_to_python_which_alone_makes_no_group() -> None:
     planned = make_plan(CONFIG, Filters(projects=(DEMO,), platforms=(X86,)), {})
     assert [target.cell.id for target in planned.targets] == [
-        "demo-1.0+cu128torch2.9-cp312-linux_x86_64",
-        "demo-1.0+cu128torch2.9-cp313t-linux_x86_64",
-        "demo-1.0+cu128torch2.11-cp312-linux_x86_64",
-        "demo-1.0+cu130torch2.11-cp312-linux_x86_64",
-        "demo-2.0+cu128torch2.9-cp312-linux_x86_64",
-        "demo-2.0+cu128torch2.9-cp313t-linux_x86_64",
-        "demo-2.0+cu128torch2.11-cp312-linux_x86_64",
-        "demo-2.0+cu130torch2.11-cp312-linux_x86_64",
+        *("demo-1.0+cu128torch2.9-cp312-linux_x86_64", "demo-1.0+cu128torch2.9-cp313t-linux_x86_64"),
+        *("demo-1.0+cu128torch2.11-cp312-linux_x86_64", "demo-1.0+cu130torch2.11-cp312-linux_x86_64"),
+        *("demo-2.0+cu128torch2.9-cp312-linux_x86_64", "demo-2.0+cu128torch2.9-cp313t-linux_x86_64"),
+        *("demo-2.0+cu128torch2.11-cp312-linux_x86_64", "demo-2.0+cu130torch2.11-cp312-linux_x86_64"),
     ]
     assert CELL.group == replace(CELL, python=PY_13T).group == "demo-1.0+cu130torch2.11-linux_x86_64"
     assert replace(CELL, platform=ARM).group != CELL.group
@@ -305,9 +299,8 @@ def test_the_reason_against_a_cell_is_the_reason_of_its_skip() -> None:
     config = replace(CONFIG, packages={DEMO: replace(PACKAGE, exclude=(not_for_arm,))})
     planned = make_plan(config, replace(ONE, platforms=(X86, ARM)), {})
     assert [target.cell for target in planned.targets] == [CELL]
-    assert planned.skips == (
-        Skip(cell=replace(CELL, platform=ARM), obstacle=Obstacle.LEFT_OUT, reason="Its assembly is for x86"),
-    )
+    cell = replace(CELL, platform=ARM)
+    assert planned.skips == (Skip(cell=cell, obstacle=Obstacle.LEFT_OUT, reason="Its assembly is for x86"),)
 
 
 def test_what_is_published_is_skipped_unless_it_is_forced() -> None:
@@ -338,9 +331,7 @@ def test_a_sample_is_compiled_for_the_architectures_that_were_asked_for() -> Non
         (("other", "other"), "other", False, True),
     ],
 )
-def test_unknown_projects_are_refused_with_what_may_be_meant(
-    names: tuple[str, ...], unknown: str, *, meant: bool, known: bool
-) -> None:
+def test_an_unknown_project_has_suggestions(names: tuple[str, ...], unknown: str, *, meant: bool, known: bool) -> None:
     with pytest.raises(UsageError, check=coded("package-unknown", "packages.yml", unknown)) as caught:
         make_plan(CONFIG, Filters(projects=tuple(map(project_name, names))), {})
     hint = str(caught.value.hint)

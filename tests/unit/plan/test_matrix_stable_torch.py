@@ -77,9 +77,8 @@ def test_what_is_published_for_its_range_is_not_built_again() -> None:
 def test_with_the_stable_abi_of_python_it_is_one_wheel_for_each_cuda_and_platform() -> None:
     pythons = frozenset({PythonVersion(3, 11), PY_12})
     facts = CONFIG.compatibility
-    releases = {
-        torch: replace(release, python=dict.fromkeys((X86, ARM), pythons)) for torch, release in facts.torch.items()
-    }
+    pythons_of = dict.fromkeys((X86, ARM), pythons)
+    releases = {torch: replace(release, python=pythons_of) for torch, release in facts.torch.items()}
     config = replace(
         CONFIG,
         packages={DEMO: replace(STABLE_PACKAGE, abi="abi3")},

@@ -58,11 +58,7 @@ WITH_TORCH_ALONE = MatrixRule(torch=SpecifierSet(">=2"), reason="Breaks with tor
         (replace(CELL, torch=TorchVersion(2, 1)), PACKAGE, (Obstacle.UNKNOWN, "torch 2.1")),
         (replace(WITHOUT_TORCH, python=PY_13T), PACKAGE, (Obstacle.UNKNOWN, "Python 3.13t")),
         (replace(CELL, python=PythonVersion(3, 8)), PACKAGE, (Obstacle.UNKNOWN, "Python 3.8")),
-        (
-            replace(CELL, torch=TORCH_9),
-            PACKAGE,
-            (Obstacle.NO_TORCH, "CUDA 13.0 on linux_x86_64 (12.8"),
-        ),
+        (replace(CELL, torch=TORCH_9), PACKAGE, (Obstacle.NO_TORCH, "CUDA 13.0 on linux_x86_64 (12.8")),
         (
             replace(CELL, torch=TORCH_9, cuda=CUDA_12, platform=ARM),
             PACKAGE,
@@ -72,16 +68,8 @@ WITH_TORCH_ALONE = MatrixRule(torch=SpecifierSet(">=2"), reason="Breaks with tor
         # A wheel for many torches needs one of them.
         (replace(CELL, torch=STABLE), PACKAGE, None),
         (replace(CELL, torch=STABLE, cuda=CUDA_12, python=PY_13T), PACKAGE, None),
-        (
-            replace(CELL, torch=STABLE, python=PY_13T),
-            PACKAGE,
-            (Obstacle.NO_TORCH, "torch>=2.9"),
-        ),
-        (
-            replace(CELL, torch=StableTorch(oldest=TorchVersion(2, 99))),
-            PACKAGE,
-            (Obstacle.NO_TORCH, "torch>=2.99"),
-        ),
+        (replace(CELL, torch=STABLE, python=PY_13T), PACKAGE, (Obstacle.NO_TORCH, "torch>=2.9")),
+        (replace(CELL, torch=StableTorch(oldest=TorchVersion(2, 99))), PACKAGE, (Obstacle.NO_TORCH, "torch>=2.99")),
         # What the entry is for.
         (CELL, replace(PACKAGE, python=SpecifierSet(">=3.13")), (Obstacle.LEFT_OUT, "Python >=3.13")),
         (CELL, replace(PACKAGE, cuda=SpecifierSet("==12.*")), (Obstacle.LEFT_OUT, "CUDA ==12.*")),
@@ -114,16 +102,10 @@ WITH_TORCH_ALONE = MatrixRule(torch=SpecifierSet(">=2"), reason="Breaks with tor
             replace(PACKAGE, licence="LicenseRef-NVIDIA", redistributable=False),
             (Obstacle.LICENCE, "(LicenseRef-NVIDIA)"),
         ),
-        (
-            CELL,
-            replace(PACKAGE, licence=None, redistributable=False),
-            (Obstacle.LICENCE, "(not stated)"),
-        ),
+        (CELL, replace(PACKAGE, licence=None, redistributable=False), (Obstacle.LICENCE, "(not stated)")),
     ],
 )
-def test_a_cell_is_refused_for_what_stands_against_it(
-    cell: Cell, package: Package, expected: tuple[Obstacle, str] | None
-) -> None:
+def test_a_cell_is_refused_by_its_obstacle(cell: Cell, package: Package, expected: tuple[Obstacle, str] | None) -> None:
     skip = find_obstacle(cell, package, FACTS)
     if expected is None:
         assert skip is None
@@ -188,14 +170,9 @@ RULES = (rule("9.0", "12.0", cuda=">=13", platform=ARM), rule("12.0", cuda=">=13
 
 @pytest.mark.parametrize(
     ("cuda", "platform", "expected"),
-    [
-        (CUDA_13, ARM, ("9.0", "12.0")),
-        (CUDA_13, X86, ("12.0",)),
-        (CUDA_12, X86, ("7.0",)),
-        (CUDA_12, ARM, ()),
-    ],
+    [(CUDA_13, ARM, ("9.0", "12.0")), (CUDA_13, X86, ("12.0",)), (CUDA_12, X86, ("7.0",)), (CUDA_12, ARM, ())],
 )
-def test_the_first_rule_that_matches_says_the_architectures(
+def test_the_first_match_has_the_architectures(
     cuda: CudaVersion, platform: Platform, expected: tuple[str, ...]
 ) -> None:
     cell = replace(CELL, cuda=cuda, platform=platform)

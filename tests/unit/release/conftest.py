@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.releases import NOW, store_in
+from tests.releases import NO_CODE, NOW, store_in
 from tests.wheels import write_wheel
 from wheelmill.build.provenance import Provenance
 from wheelmill.release.directory import DirectoryStore
-from wheelmill.smoke.verdict import Certificate, CleanRoom, Evidence, TestedWheel
+from wheelmill.smoke.verdict import Certificate, CleanRoom, TestedWheel
 from wheelmill.wheel.name import WheelFile
 
 __all__ = ["NOW"]
@@ -43,9 +43,7 @@ def certified_wheel(
         file=file,
         certificate=Certificate(
             sha256=file.sha256,
-            evidence=Evidence(
-                policy="any", needed=(), glibc=None, glibcxx=None, cuda_major=13, sass=(), ptx=(), undefined_symbols=0
-            ),
+            evidence=replace(NO_CODE, cuda_major=13),
             clean_rooms=(CleanRoom(python="3.11.7", installed={project: version}, skipped=()),),
             provenance=replace(provenance, sha256=file.sha256) if provenance else None,
         ),

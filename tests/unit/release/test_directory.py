@@ -31,12 +31,7 @@ def test_a_release_holds_wheels_what_lies_beside_them_and_a_manifest(store: Dire
     wheel = certified_wheel(tmp_path / NAME)
     publish(store, [wheel], now=NOW)
     release = store.directory / "v2026-11-21"
-    assert {path.name for path in release.iterdir()} == {
-        NAME,
-        f"{NAME}.metadata",
-        f"{NAME}.cdx.json",
-        "manifest.json",
-    }
+    assert {path.name for path in release.iterdir()} == {NAME, f"{NAME}.metadata", f"{NAME}.cdx.json", "manifest.json"}
     assert (release / NAME).read_bytes() == wheel.file.path.read_bytes()
     with zipfile.ZipFile(wheel.file.path) as archive:
         metadata = archive.read("demo-1.0+cu130torch2.11.dist-info/METADATA")
@@ -59,11 +54,7 @@ def test_the_manifest_says_what_each_wheel_is(store: DirectoryStore, tmp_path: P
     release = store.directory / "v2026-11-21"
     manifest = json.loads((release / "manifest.json").read_bytes())
     (entry,) = manifest.pop("wheels")
-    assert manifest == {
-        "schema": "wheelmill.manifest/1",
-        "tag": "v2026-11-21",
-        "published_at": "2026-11-21T12:30:15Z",
-    }
+    assert manifest == {"schema": "wheelmill.manifest/1", "tag": "v2026-11-21", "published_at": "2026-11-21T12:30:15Z"}
     certificate = entry.pop("certificate")
     assert entry == {
         "filename": NAME,
@@ -168,9 +159,7 @@ def test_a_store_that_cannot_be_written_is_a_release_error(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("content", [None, '{"schema": "other/1"}'], ids=["none", "another form"])
-def test_a_release_without_a_readable_manifest_stops_nobody(
-    content: str | None, store: DirectoryStore, tmp_path: Path
-) -> None:
+def test_an_unreadable_manifest_stops_nobody(content: str | None, store: DirectoryStore, tmp_path: Path) -> None:
     made_by_hand = store.directory / "v2026-11-20"
     made_by_hand.mkdir(parents=True)
     if content:
@@ -202,9 +191,7 @@ def test_what_the_ledger_lacks_is_read_from_its_manifest(store: DirectoryStore, 
     assert rebuild(store, pytest.fail) == store.ledger.read()
 
 
-def test_a_ledger_that_cannot_be_written_fails_no_release(
-    store: DirectoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_ledger_may_be_unwritable(store: DirectoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(path: Path, content: bytes, *, mode: int = PUBLIC_FILE) -> None:
         if path.parent == store.directory:
             raise OSError(errno.ENOSPC, "No space left on device")

@@ -43,9 +43,8 @@ def test_a_released_wheel_that_cannot_be_had_refuses_the_one_that_needs_it_and_n
         )
     )
     beside = AvailableWheel(cell=replace(CELL, project=REQUIRED), pythons=PROVENANCE.pythons, requires=(), fetch=lost)
-    verdict = examine_wheel(
-        file, LocalEnvironments(compatibility=FACTS), serve_candidate, available=[beside], progress=Progress()
-    )
+    environments = LocalEnvironments(compatibility=FACTS)
+    verdict = examine_wheel(file, environments, serve_candidate, available=[beside], progress=Progress())
     assert verdict.findings == (
         Finding(code=Code.ENVIRONMENT, detail="v2026-11-21/torch_scatter.whl has another hash"),
     )

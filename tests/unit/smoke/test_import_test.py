@@ -91,9 +91,7 @@ def test_a_finding_names_its_room_and_is_the_last(visit: Visit, tmp_path: Path) 
         pytest.param({"gpus": 1}, {"script": "import demo"}, id="script"),
     ],
 )
-def test_a_wheel_that_keeps_its_promises_passes(
-    given: dict[str, Any], wheel: dict[str, Any], visit: Visit, tmp_path: Path
-) -> None:
+def test_a_sound_wheel_passes(given: dict[str, Any], wheel: dict[str, Any], visit: Visit, tmp_path: Path) -> None:
     (room,) = visit(Folders(tmp_path, **given), **wheel)
     assert isinstance(room, CleanRoom)
     assert room.skipped == ()
@@ -141,9 +139,7 @@ def test_symbols_are_looked_for_where_the_wheel_is_not_installed_yet(visit: Visi
     assert list(environments.made[0].path.iterdir()) == []
 
 
-def test_evidence_names_the_gpu_that_kernels_ran_on(
-    visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_evidence_names_the_gpu_of_kernels(visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_test, "name_gpus", lambda: ("NVIDIA H200, driver 580.65.06",))
     (room,) = visit(Folders(tmp_path, gpus=1), script="import demo")
     assert isinstance(room, CleanRoom)
@@ -207,9 +203,7 @@ def test_without_the_key_modules_that_load_the_driver_are_not_imported(visit: Vi
 
 
 @pytest.mark.usefixtures("no_driver")
-def test_a_machine_without_a_c_compiler_makes_no_stub(
-    visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_machine_without_gcc_has_no_stub(visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(UsageError, check=coded("no-c-compiler", "libcuda.so.1")):
         visit(Folders(tmp_path), machine_code="that calls the driver", import_needs="driver")
@@ -247,11 +241,7 @@ def test_an_extension_module_or_a_library_that_can_be_loaded_passes(
         ("_C.so", "an extension module that fails", "demo/_C.so: SystemError:"),
         ("_C.so", "a module of PEP 793 that fails", "demo/_C.so: ImportError:"),  # before Python 3.15
         ("_C.so", "an extension module that ends the process", "demo/_C.so: it ends the process"),
-        (
-            "_C.cpython-34.so",
-            "an extension module",
-            "demo/_C.cpython-34.so: ImportError:",
-        ),  # of another Python
+        ("_C.cpython-34.so", "an extension module", "demo/_C.cpython-34.so: ImportError:"),  # of another Python
         ("_C.so", "linked to its helper", "demo/_C.so: OSError: libhelper.so.1: cannot open shared object file"),
     ],
 )
@@ -298,9 +288,7 @@ def test_a_module_is_compiled_and_not_run(visit: Visit, tmp_path: Path) -> None:
         ("shared/x.py", "shared/y.py", False),
     ],
 )
-def test_files_of_what_is_installed_already_are_not_overwritten(
-    theirs: str, ours: str, *, is_shared: bool, visit: Visit, tmp_path: Path
-) -> None:
+def test_installed_files_stay(theirs: str, ours: str, *, is_shared: bool, visit: Visit, tmp_path: Path) -> None:
     installed = {
         "other-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: other\nVersion: 1.0\n",
         "other-1.0.dist-info/RECORD": f"{theirs},,\nother-1.0.dist-info/METADATA,,\n",

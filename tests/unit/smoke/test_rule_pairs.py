@@ -79,12 +79,7 @@ PAIRS: Final[list[tuple[Code, dict[str, Any], dict[str, Any], str]]] = [
         "GLIBCXX_3.4.99 in demo/_C.so",
     ),
     (Code.LIBRARY, built("as promised"), built("linked to its helper"), "libhelper.so.1"),
-    (
-        Code.SEARCH_PATH,
-        built("with a path of $ORIGIN"),
-        built("with a path of its builder"),
-        "demo/_C.so in /tmp/lib",
-    ),
+    (Code.SEARCH_PATH, built("with a path of $ORIGIN"), built("with a path of its builder"), "demo/_C.so in /tmp/lib"),
     (Code.SECOND_COPY, {"second": "libtorch_scatter.so"}, {"second": "libtorch_cpu.so"}, "demo/libtorch_cpu.so"),
     (Code.MACHINE, built("for a GPU alone"), built("for another processor"), "demo/_C.so ("),
     (Code.PROCESSOR, built("with AVX for some"), built("with AVX for all"), "demo/_C.so: twice (AVX)"),

@@ -43,13 +43,8 @@ def test_such_a_file_inside_a_package_is_run_by_nobody(opened: Opened) -> None:
         *("torch/__init__.py", "pip/_internal/cli.py", "numpy.py", "pkg_resources/__init__.py", "Torch/x.py"),
         *(f"{DATA}/purelib/torch/version.py", f"{SITE}/pip/__init__.py", "nvidia_cublas/x.py", "einops/x.py"),
         *(
-            "PIL/Image.py",
-            "yaml/__init__.py",
-            "cuda/bindings/x.py",
-            "nvidia/nccl/x.so",
-            "numpy.libs/x.so",
-            "_virtualenv.py",
-            "\uff54\uff4f\uff52\uff43\uff48/x.py",
+            *("PIL/Image.py", "yaml/__init__.py", "cuda/bindings/x.py", "nvidia/nccl/x.so", "numpy.libs/x.so"),
+            *("_virtualenv.py", "\uff54\uff4f\uff52\uff43\uff48/x.py"),
         ),
         *(f"{DATA}/purelib/pip-99.dist-info/METADATA", "torch.egg-info/PKG-INFO", f"{SITE}/{STEM}.dist-info/x"),
         *("torch-99.Dist-Info/METADATA", "demo_x-1.DIST-INFO/entry_points.txt", "demo-0.egg-info", "demo-0.Egg-Info/x"),
@@ -171,11 +166,7 @@ def test_entry_points_that_cannot_be_read_refuse_the_wheel(points: str, tmp_path
     "name",
     [
         *(
-            "tests/__init__.py",
-            "src/demo/x.py",
-            "setup.py",
-            "conftest.py",
-            "evaluate/__init__.py",
+            *("tests/__init__.py", "src/demo/x.py", "setup.py", "conftest.py", "evaluate/__init__.py"),
             "google/__init__.py",
         ),
         *("demolish/x.py", "demolish.abi3.so", "__pycache__/x.txt", f"{DATA}/purelib/requests/__init__.py", "bin/git"),
@@ -203,9 +194,7 @@ def test_what_is_named_after_the_project_or_in_its_entry_passes(name: str, opene
 
 
 @pytest.mark.parametrize(("imports", "codes"), [(("demo",), [Code.TOP_LEVEL]), (("demo", "google.demo"), [])])
-def test_a_namespace_of_many_projects_is_named_by_its_entry(
-    imports: tuple[str, ...], codes: list[Code], opened: Opened
-) -> None:
+def test_a_shared_namespace_is_named_by_its_entry(imports: tuple[str, ...], codes: list[Code], opened: Opened) -> None:
     assert codes_of(opened(files={"google/demo/x.py": b""}, expects={"imports": imports})) == codes
 
 
@@ -288,9 +277,7 @@ def test_every_library_of_cuda_belongs_to_majors(library: str, label: str, codes
     assert codes_of(opened(name, machine_code=f"linked to {library}", metadata=metadata, built_here=False)) == codes
 
 
-def test_a_library_in_the_wheel_is_found_by_its_file_and_by_its_soname(
-    opened: Opened, objects: Mapping[str, bytes]
-) -> None:
+def test_a_library_in_the_wheel_is_found_by_file_and_soname(opened: Opened, objects: Mapping[str, bytes]) -> None:
     for name in ("demo.libs/libhelper.so.1", "demo/helper.so"):
         files = {name: objects["helper"]}
         assert codes_of(opened(machine_code="linked to its helper", files=files, built_here=False)) == []
@@ -340,9 +327,7 @@ def test_an_abi3_tag_on_code_that_is_not_is_found(machine_code: str, symbol: str
         ("that calls Python", "cp310-abi3.abi3t", "abi3t begins with Python 3.15"),  # of py_limited_api="cp310"
     ],
 )
-def test_the_stable_abi_of_free_threaded_pythons_is_checked_too(
-    machine_code: str, tag: str, fact: str, opened: Opened
-) -> None:
+def test_abi3t_of_free_threaded_pythons_is_checked(machine_code: str, tag: str, fact: str, opened: Opened) -> None:
     contents = opened(LABELLED.replace("cp311-cp311", tag), machine_code=machine_code, built_here=False)
     assert codes_of(contents) == ([Code.ABI3] if fact else [])
     assert fact in details_of(contents)
@@ -402,9 +387,7 @@ def test_a_missing_torch_pin_is_found(requirement: str, opened: Opened) -> None:
     ("pin", "keeps"),
     [("==2.16.0rc1", True), ("==2.16.0", True), ("==2.16.0rc2", False), ("==2.16.*", False), (">=2.16.0rc1", False)],
 )
-def test_a_wheel_for_a_release_candidate_is_pinned_to_what_that_calls_itself(
-    pin: str, *, keeps: bool, opened: Opened
-) -> None:
+def test_a_wheel_for_a_candidate_is_pinned_to_its_own_version(pin: str, *, keeps: bool, opened: Opened) -> None:
     metadata = METADATA.replace("torch2.11", "torch2.16rc1").replace("==2.11.*", pin)
     contents = opened(LABELLED.replace("2.11", "2.16rc1"), metadata=metadata, torch=TorchVersion(2, 16, 1))
     assert codes_of(contents) == ([] if keeps else [Code.TORCH_PIN])
@@ -434,9 +417,7 @@ def test_a_wheel_for_many_torches_guards_its_range(requirement: str, *, keeps: b
         ("without GPU code", "no code for any GPU: nvcc compiled nothing of it, so it is for the CPU only"),
     ],
 )
-def test_missing_architectures_are_found_where_it_is_known_what_was_built_for(
-    machine_code: str, missing: str, opened: Opened
-) -> None:
+def test_missing_architectures_of_a_known_plan_are_found(machine_code: str, missing: str, opened: Opened) -> None:
     contents = opened(machine_code=machine_code)
     assert codes_of(contents) == [Code.ARCHITECTURES]
     assert details_of(contents) == missing
@@ -481,7 +462,5 @@ def test_metadata_that_registries_refuse_is_found(metadata: str, fault: str, ope
         (f"{METADATA}License-Expression: MIT\n", {}),
     ],
 )
-def test_a_licence_that_is_there_or_is_said_before_its_time_passes(
-    metadata: str, files: dict[str, bytes], opened: Opened
-) -> None:
+def test_a_licence_that_is_there_or_said_early_passes(metadata: str, files: dict[str, bytes], opened: Opened) -> None:
     assert codes_of(opened(metadata=metadata, files=files)) == []

@@ -6,16 +6,13 @@ from pathlib import Path
 import pytest
 
 from tests.refusals import coded
+from tests.releases import NO_CODE
 from tests.wheels import write_wheel
 from wheelmill.errors import SmokeError
 from wheelmill.smoke import verdict as records
-from wheelmill.smoke.verdict import CleanRoom, Evidence, Verdict, certificate_path, certify
+from wheelmill.smoke.verdict import CleanRoom, Verdict, certificate_path, certify
 from wheelmill.wheel.findings import Code, Finding
 from wheelmill.wheel.name import WheelFile
-
-EVIDENCE = Evidence(
-    policy="any", needed=(), glibc=None, glibcxx=None, cuda_major=None, sass=(), ptx=(), undefined_symbols=0
-)
 
 
 @pytest.fixture
@@ -25,7 +22,7 @@ def passed(tmp_path: Path) -> Verdict:
         file=WheelFile.at(write_wheel(tmp_path / "demo-1.0-py3-none-any.whl")),
         provenance=None,
         findings=(),
-        evidence=EVIDENCE,
+        evidence=NO_CODE,
         clean_rooms=(CleanRoom(python="3.11.7", installed={"demo": "1.0"}, skipped=()),),
     )
 

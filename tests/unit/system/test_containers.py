@@ -108,9 +108,7 @@ def test_a_lock_that_was_deleted_is_free(docker: FakeDocker, locks: Path) -> Non
         assert removed(docker) == ["lost"]
 
 
-def test_another_person_on_the_same_daemon_keeps_what_runs_there(
-    docker: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_users_containers_stay(docker: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     theirs = abandoned_run(tmp_path / "cache" / "wheelmill" / "runs")
     docker.has_containers({theirs: ("theirs",), "of-another-machine": ("far",)})
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache of another person"))

@@ -48,21 +48,15 @@ def left_folder(place: Path) -> Path:
     return place / "left"
 
 
-def test_a_temporary_folder_is_empty_and_nothing_is_left_of_it(tmp_path: Path) -> None:
+def test_a_temporary_folder_is_empty_and_private_and_nothing_is_left_of_it(tmp_path: Path) -> None:
     with temporary_folder(tmp_path) as folder:
         assert list(folder.iterdir()) == []
+        assert folder.stat().st_mode & 0o777 == 0o700
         (folder / "file").touch()
     assert list(tmp_path.iterdir()) == []
 
 
-def test_nobody_else_can_look_into_a_temporary_folder(tmp_path: Path) -> None:
-    with temporary_folder(tmp_path) as folder:
-        assert folder.stat().st_mode & 0o777 == 0o700
-
-
-def test_the_place_of_a_temporary_folder_is_that_of_this_machine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_temporary_folder_is_where_this_machine_has_its(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with temporary_folder() as folder:
         assert folder.parent == tmp_path
@@ -140,9 +134,7 @@ def test_a_folder_beside_a_lock_of_another_program_is_not_swept(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("secret", [b"", b"\n", b"0123", b"\xff" * 33])
-def test_a_secret_that_a_full_disk_cut_off_is_made_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, secret: bytes
-) -> None:
+def test_a_truncated_secret_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, secret: bytes) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     (tmp_path / "state/wheelmill").mkdir(parents=True)
     (tmp_path / "state/wheelmill/locks-of-folders").write_bytes(secret)

@@ -81,9 +81,7 @@ def test_what_was_pulled_before_is_not_pulled_again(docker: FakeDocker, heard: R
     assert docker.asked("pull") == []
 
 
-def test_a_pull_is_tried_three_times_with_longer_and_longer_pauses(
-    docker: FakeDocker, heard: RecordedProgress, pauses: list[float]
-) -> None:
+def test_a_pull_is_tried_three_times(docker: FakeDocker, heard: RecordedProgress, pauses: list[float]) -> None:
     docker.reply(("pull",), Reply(exit_code=1), Reply(exit_code=1), Reply())
     assert base_image(REFERENCE, progress=heard) == LOCAL
     assert docker.asked("pull") == [["pull", "--quiet", PINNED]] * 3
@@ -112,9 +110,7 @@ def test_a_pull_is_tried_three_times_with_longer_and_longer_pauses(
         ),
     ],
 )
-def test_a_registry_that_refuses_is_not_asked_again(
-    answer: str, code: str, advice: str, docker: FakeDocker, heard: RecordedProgress
-) -> None:
+def test_refusals_end_a_pull(answer: str, code: str, advice: str, docker: FakeDocker, heard: RecordedProgress) -> None:
     docker.reply(("pull",), Reply(answer, exit_code=1))
     with pytest.raises(UsageError, check=coded(code, TAGGED, advice)):
         base_image(REFERENCE, progress=heard)
@@ -128,9 +124,7 @@ def test_a_pull_that_fills_the_disk_is_not_tried_again(docker: FakeDocker, heard
     assert len(docker.asked("pull")) == 1
 
 
-def test_a_third_pull_that_fails_is_an_error_with_what_the_registry_said(
-    docker: FakeDocker, heard: RecordedProgress
-) -> None:
+def test_a_third_failed_pull_is_an_error_with_the_registrys_words(docker: FakeDocker, heard: RecordedProgress) -> None:
     docker.reply(("pull",), Reply("timeout", exit_code=1), Reply("timeout", exit_code=1), Reply("denied", exit_code=1))
     with pytest.raises(UsageError, check=coded("image-not-pulled", TAGGED, "denied")):
         base_image(REFERENCE, progress=heard)
@@ -148,9 +142,7 @@ def context(tmp_path: Path) -> Path:
     return context
 
 
-def test_an_image_is_made_of_its_dockerfile_and_arguments(
-    docker: FakeDocker, heard: RecordedProgress, context: Path
-) -> None:
+def test_an_image_has_its_dockerfile_and_arguments(docker: FakeDocker, heard: RecordedProgress, context: Path) -> None:
     docker.answer("build")
     image = OwnImage(name="build", arguments={"BASE": LOCAL, "HOST_GCC": "13"}, context=context).make(heard)
     arguments = ["--build-arg", f"BASE={LOCAL}", "--build-arg", "HOST_GCC=13"]
@@ -161,9 +153,7 @@ def test_an_image_is_made_of_its_dockerfile_and_arguments(
     assert heard.steps == ["making the build image"]
 
 
-def test_an_image_of_the_same_files_and_arguments_is_made_once(
-    docker: FakeDocker, heard: RecordedProgress, context: Path
-) -> None:
+def test_an_image_of_equal_inputs_is_made_once(docker: FakeDocker, heard: RecordedProgress, context: Path) -> None:
     docker.answer("build")
     image = OwnImage(name="build", arguments={"A": "1", "B": "2"}, context=context).make(heard)
     docker.answer("image", "inspect", "--format", "{{.Id}}", image, says=OTHER)
@@ -174,9 +164,7 @@ def test_an_image_of_the_same_files_and_arguments_is_made_once(
 
 
 @pytest.mark.parametrize("change", ["content", "file", "name of a file", "argument", "argument's name", "dockerfile"])
-def test_another_image_is_made_when_something_changed(
-    change: str, docker: FakeDocker, heard: RecordedProgress, context: Path
-) -> None:
+def test_new_inputs_make_a_new_image(change: str, docker: FakeDocker, heard: RecordedProgress, context: Path) -> None:
     docker.answer("build")
     image = OwnImage(name="build", arguments={"A": "1"}, context=context).make(heard)
     docker.answer("image", "inspect", "--format", "{{.Id}}", image, says=OTHER)
@@ -198,9 +186,7 @@ def test_another_image_is_made_when_something_changed(
     assert len(docker.asked("build")) == 2
 
 
-def test_an_image_that_cannot_be_made_is_an_error_with_the_last_lines(
-    docker: FakeDocker, heard: RecordedProgress, context: Path
-) -> None:
+def test_a_failed_image_build_has_the_last_lines(docker: FakeDocker, heard: RecordedProgress, context: Path) -> None:
     docker.reply(("build",), Reply("Step 1/2 : FROM scratch\nno g++ here", exit_code=1))
     with pytest.raises(UsageError, check=coded("image-not-built", "Step 1/2 : FROM scratch\nno g++ here")):
         OwnImage(name="build", context=context).make(heard)
@@ -224,9 +210,7 @@ def test_a_base_that_is_local_is_not_missing(docker: FakeDocker, context: Path) 
     assert OwnImage(name="build", bases={"BASE": REFERENCE}, context=context).missing() == ["build"]
 
 
-def test_an_image_that_fills_the_disk_is_no_fault_of_its_files(
-    docker: FakeDocker, heard: RecordedProgress, context: Path
-) -> None:
+def test_a_full_disk_is_no_fault_of_an_image(docker: FakeDocker, heard: RecordedProgress, context: Path) -> None:
     docker.reply(("build",), Reply("write /usr/lib/libLLVM.so: no space left on device", exit_code=1))
     with pytest.raises(BuildError, check=coded("disk-full", "docker system df")):
         OwnImage(name="build", context=context).make(heard)

@@ -106,9 +106,7 @@ def test_a_lock_that_is_not_for_programs_ends_with_its_holder(tmp_path: Path) ->
         assert lock.exists()
 
 
-def test_where_a_file_system_has_no_locks_files_are_written_and_nothing_is_swept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_locks_files_are_written_and_nothing_is_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def unsupported(_descriptor: int, _operation: int) -> None:
         raise OSError(errno.ENOSYS, "Function not implemented")
 

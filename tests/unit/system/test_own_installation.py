@@ -29,9 +29,7 @@ def installed_with(record: object, folder: Path, monkeypatch: pytest.MonkeyPatch
     ],
     ids=["repository", "folder", "index"],
 )
-def test_an_extra_comes_from_where_this_wheelmill_came_from(
-    record: object, origin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_extras_origin_is_ours(record: object, origin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed_with(record, tmp_path, monkeypatch)
     assert own_origin() == origin
 

@@ -101,9 +101,7 @@ def test_the_memory_of_the_largest_process_is_told_whoever_started_it() -> None:
         pytest.param("exec >&- 2>&-; sleep 600", -15, 1, id="late, without output"),
     ],
 )
-def test_a_program_that_fails_or_takes_too_long_is_an_error_that_says_which(
-    line: str, returncode: int, timeout: float | None
-) -> None:
+def test_a_program_that_fails_or_hangs_is_a_named_error(line: str, returncode: int, timeout: float | None) -> None:
     late = ["1 s"] * (timeout == 1)
     with pytest.raises(ProcessError, check=coded("program-failed", " 1 2 3 ... ", returncode, *late)) as failure:
         process.run(["sh", "-c", line, *"12345"], timeout=timeout)

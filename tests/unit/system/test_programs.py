@@ -20,9 +20,7 @@ def write_program(folder: Path, name: str = "uv") -> Path:
 
 @pytest.mark.parametrize("marker", ["pyvenv.cfg", "conda-meta"])
 @pytest.mark.parametrize("below", [".", "src/deep"])
-def test_a_program_in_the_environment_of_a_clone_is_passed_over(
-    marker: str, below: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_clones_programs_do_not_run(marker: str, below: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     evil = write_program(tmp_path / "clone" / ".venv" / "bin")
     (tmp_path / "clone" / ".venv" / marker).touch()
     own = write_program(tmp_path / "tools")

@@ -112,9 +112,7 @@ def test_the_network_is_there_only_when_it_is_given(tmp_path: Path, *, network: 
 
 
 @confined
-def test_names_can_be_looked_up_where_the_resolvers_file_is_a_link(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_names_are_resolved_though_resolv_conf_is_a_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "resolv.conf").write_text("nameserver 192.0.2.1\n")
     link = tmp_path / "resolv.conf"
@@ -225,9 +223,7 @@ def first_look() -> Iterator[None]:
 
 @confined
 @pytest.mark.usefixtures("first_look")
-def test_a_sandbox_that_lets_something_through_runs_no_foreign_code(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sandbox_with_a_hole_runs_no_foreign_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another bubblewrap on PATH, or one whose namespaces are those of the machine."""
     bwrap = tmp_path / "bwrap"
     bwrap.write_text('#!/bin/sh\nwhile [ "${1##*/}" != prlimit ]; do shift; done\nexec "$@"\n')
@@ -315,30 +311,20 @@ def test_a_file_that_an_installers_cache_has_too_stays_as_it_is(tmp_path: Path) 
 
 @confined
 @pytest.mark.parametrize("folder", ["/", "~"])
-def test_a_folder_with_the_home_in_it_is_not_given(
-    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_has_the_home_is_not_given(folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The prefix of a Python that was started as /bin/python3, and a PATH with the home."""
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "secret").touch()
     given = Sandbox(writable={}, readable=[Path(folder).expanduser()])
-    assert (
-        given.run(["sh", "-c", f"ls {tmp_path} /root; true"], cwd=Path("/usr"), env={"PATH": "/usr/bin"}).count(
-            "No such"
-        )
-        == 2
-    )
+    listing = given.run(["sh", "-c", f"ls {tmp_path} /root; true"], cwd=Path("/usr"), env={"PATH": "/usr/bin"})
+    assert listing.count("No such") == 2
 
 
 @confined
 def test_a_folder_of_a_person_has_the_same_path_for_everybody(tmp_path: Path) -> None:
     given = Sandbox(writable={tmp_path: INSIDE}, readable=INTERPRETERS)
-    argv: list[str | Path] = [
-        sys.executable,
-        "-c",
-        "import os, sys; print(os.getcwd(), sys.argv[1], os.environ['WHERE'])",
-        tmp_path,
-    ]
+    code = "import os, sys; print(os.getcwd(), sys.argv[1], os.environ['WHERE'])"
+    argv: list[str | Path] = [sys.executable, "-c", code, tmp_path]
     (tmp_path / "source").mkdir()
     printed = given.run(argv, cwd=tmp_path / "source", env={"WHERE": f"{tmp_path}/a:/usr"})
     assert printed == "/tmp/wheelmill/source /tmp/wheelmill /tmp/wheelmill/a:/usr\n"

@@ -102,9 +102,7 @@ def test_a_redirect_to_the_metadata_of_a_cloud(host: str, public: PageServer) ->
         web.read(url)
 
 
-def test_a_redirect_to_a_public_name_of_an_inner_address(
-    names: dict[str, str], public: PageServer, inner: PageServer
-) -> None:
+def test_a_redirect_to_a_name_of_an_inner_address(names: dict[str, str], public: PageServer, inner: PageServer) -> None:
     names["harmless.example"] = "127.0.0.1"
     url = redirect(public, f"http://harmless.example:{port_of(inner)}/")
     with Web(retries=ATTENDED) as web:
@@ -116,9 +114,7 @@ def test_a_redirect_to_a_public_name_of_an_inner_address(
     assert len(inner.asked) == 1
 
 
-def test_a_name_that_resolves_anew_after_its_first_page(
-    names: dict[str, str], public: PageServer, inner: PageServer
-) -> None:
+def test_a_name_that_resolves_anew_later(names: dict[str, str], public: PageServer, inner: PageServer) -> None:
     names["rebound.example"] = PUBLIC
     root = f"http://rebound.example:{port_of(public)}/"
     with Fetcher(root, sleep=lambda _: None, politeness=Politeness(rate=1e9)) as fetcher:
@@ -149,12 +145,8 @@ def test_an_index_of_a_company_leads_anywhere(names: dict[str, str], public: Pag
         inner.pages["/other"] = Answer(status=302, headers={"Location": f"{files.url}/x.whl"})
         with Fetcher(root, sleep=lambda _: None, politeness=Politeness(rate=1e9)) as fetcher:
             for url in (
-                root,
-                f"http://files.example:{port_of(files)}/x.whl",
-                f"{files.url}/x.whl",
-                f"{inner.url}/",
-                f"http://wheels.example:{port_of(inner)}/out",
-                f"http://wheels.example:{port_of(inner)}/other",
+                *(root, f"http://files.example:{port_of(files)}/x.whl", f"{files.url}/x.whl", f"{inner.url}/"),
+                *(f"http://wheels.example:{port_of(inner)}/out", f"http://wheels.example:{port_of(inner)}/other"),
             ):
                 assert fetcher.get(url).ok, url
 
@@ -172,9 +164,7 @@ def test_a_public_server_leads_to_public_ones_and_the_user_anywhere(public: Page
             web.read(f"{inner.url}/via")
 
 
-def test_behind_a_proxy_hosts_that_are_addresses_are_refused(
-    names: dict[str, str], inner: PageServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_proxy_is_no_way_inside(names: dict[str, str], inner: PageServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """The proxy is at an inner address itself, and resolves names."""
     names.clear()
     monkeypatch.setenv("HTTP_PROXY", inner.url)

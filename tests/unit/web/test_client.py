@@ -77,9 +77,7 @@ def test_a_token_follows_a_redirect_on_its_own_server(server: PageServer) -> Non
 
 @pytest.mark.usefixtures("host_token")
 @pytest.mark.parametrize("begin", ["{other}/", "{own}/there"])
-def test_a_server_cannot_fetch_the_credential_of_another_by_redirecting_to_it(
-    begin: str, server: PageServer, other_server: PageServer
-) -> None:
+def test_a_redirect_does_not_fetch_other_credentials(begin: str, server: PageServer, other_server: PageServer) -> None:
     server.pages |= {"/there": redirect(f"{other_server.url}/"), "/private": Answer(b"private")}
     other_server.pages["/"] = redirect(f"{named(server)}/private")
     get(begin.format(own=named(server), other=other_server.url))

@@ -48,16 +48,10 @@ def keyring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     "url",
     [
-        "https://pkgs-my-company.com/",
-        "https://pkgs-my.company.com/",
-        "https://pkgs.my-company.com/",
-        "https://pkgs_my_company_com/",
-        "https://pkgs.my.company.com:8443/",
-        "https://pkgs.my.company.com./",
-        "http://pkgs.my.company.com/",
-        "http://pkgs.my.company.com:443/",
-        "https://pkgs.my.company.com.evil.example/",
-        "https://evil.example/pkgs.my.company.com",
+        *("https://pkgs-my-company.com/", "https://pkgs-my.company.com/", "https://pkgs.my-company.com/"),
+        *("https://pkgs_my_company_com/", "https://pkgs.my.company.com:8443/", "https://pkgs.my.company.com./"),
+        *("http://pkgs.my.company.com/", "http://pkgs.my.company.com:443/"),
+        *("https://pkgs.my.company.com.evil.example/", "https://evil.example/pkgs.my.company.com"),
     ],
 )
 def test_a_variable_is_for_one_host_over_https_only(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,9 +63,7 @@ def test_a_variable_is_for_one_host_over_https_only(url: str, monkeypatch: pytes
 @pytest.mark.parametrize(
     "url", ["https://g\u0131thub.com/", "https://xn--gthub-n4a.com/", "https://g\u0131tHub.com:443/"]
 )
-def test_a_look_alike_does_not_get_the_token_of_the_real_host(
-    url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_look_alike_does_not_get_the_real_token(url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("WHEELMILL_TOKEN_GITHUB_COM", "secret")
     monkeypatch.setenv("WHEELMILL_TOKEN_G\u0131THUB_COM", "secret")
     write_private(tmp_path / "netrc", "machine github.com login me password word\n")
@@ -154,9 +146,7 @@ def test_a_file_that_is_named_and_missing_is_an_error(credentials_file: Path) ->
         ('["https://a.example"\ntoken = "s3cret"', "line 1"),
     ],
 )
-def test_a_fault_of_the_file_is_told_with_its_key_and_without_the_secret(
-    text: str, fault: str, credentials_file: Path
-) -> None:
+def test_a_fault_of_the_file_names_its_key_and_no_secret(text: str, fault: str, credentials_file: Path) -> None:
     write_private(credentials_file, text)
     with pytest.raises(ConfigurationError) as raised:
         authorization_for("https://elsewhere.example/")
@@ -195,12 +185,9 @@ def test_a_user_whose_password_nobody_has_is_an_error_that_says_what_to_do(crede
 
 
 @pytest.mark.parametrize(
-    ("name", "code"),
-    [("WHEELMILL_TOKEN_INDEX_EXAMPLE", "credentials-invalid"), ("GITHUB_TOKEN", "token-invalid")],
+    ("name", "code"), [("WHEELMILL_TOKEN_INDEX_EXAMPLE", "credentials-invalid"), ("GITHUB_TOKEN", "token-invalid")]
 )
-def test_a_token_with_a_line_break_is_refused_by_the_name_of_its_variable(
-    name: str, code: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_token_with_a_line_break_is_named_by_variable(name: str, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_API_URL", "https://index.example")
     monkeypatch.setenv(name, "s3cret\n")
     with pytest.raises(UsageError, check=coded(code, name)):
@@ -208,17 +195,12 @@ def test_a_token_with_a_line_break_is_refused_by_the_name_of_its_variable(
 
 
 def test_a_password_in_a_url_with_a_line_break_is_refused() -> None:
-    with pytest.raises(
-        UsageError,
-        check=coded("credentials-invalid", "https://index.example"),
-    ):
+    with pytest.raises(UsageError, check=coded("credentials-invalid", "https://index.example")):
         authorization_for("https://me:s3cret%0d%0aX: 1@index.example/")
 
 
 @pytest.mark.parametrize("userinfo", ["me:word", "${INDEX_USER}:${INDEX_PASSWORD}", "me:${INDEX_PASSWORD}"])
-def test_a_url_that_was_given_leaves_its_password_for_its_origin_only(
-    userinfo: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_given_url_leaves_a_password_for_its_origin(userinfo: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INDEX_USER", "me")
     monkeypatch.setenv("INDEX_PASSWORD", "word")
     assert keep_credential(f"https://{userinfo}@index.example/simple/") == "https://index.example/simple/"
@@ -236,9 +218,7 @@ def test_a_password_that_is_given_comes_before_a_variable(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("name", ["GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "UV_PUBLISH_PASSWORD", "DATABASE_URL"])
-def test_a_url_names_no_secret_of_another_kind_and_shows_none_openly(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_other_secret_of_a_url_is_named_or_shown(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, "secret")
     monkeypatch.setenv("INDEX_PASSWORD", "word")
     for url in (f"https://${{{name}}}@index.example/", "http://me:${INDEX_PASSWORD}@plain.example/"):
@@ -260,9 +240,7 @@ def test_an_index_that_is_examined_reaches_no_other_credential(monkeypatch: pyte
     assert own("https://other.example/") is None
 
 
-def test_the_command_of_github_is_asked_for_the_host_of_the_api(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_of_github_is_asked_for_the_apis_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = tmp_path / "gh"
     program.write_text('#!/bin/sh\n[ "$*" = "auth token --hostname github.example" ] && echo secret\n')
     program.chmod(0o700)
@@ -295,15 +273,8 @@ def test_an_origin_is_scheme_host_and_port_as_they_are_connected_to(url: str, sh
 @pytest.mark.parametrize(
     "url",
     [
-        "",
-        "index.example",
-        "ftp://index.example/",
-        "https:///x",
-        "https://[",
-        "https://a:b/",
-        "https://ⓖithub.com/",
-        "https://a b/",
-        "https://-ü-/",
+        *("", "index.example", "ftp://index.example/", "https:///x", "https://[", "https://a:b/"),
+        *("https://ⓖithub.com/", "https://a b/", "https://-ü-/"),
     ],
 )
 def test_what_is_no_url_of_a_server_has_no_origin(url: str) -> None:

@@ -12,15 +12,7 @@ from tests.refusals import coded
 from wheelmill.errors import UnreadableError
 from wheelmill.web import json_pages, pages
 from wheelmill.web.json_pages import read_project_detail, read_project_list, read_releases, read_tree
-from wheelmill.web.pages import (
-    SIZES,
-    Link,
-    Page,
-    absolute,
-    read_html,
-    smaller_page,
-    with_sound_links,
-)
+from wheelmill.web.pages import SIZES, Link, Page, absolute, read_html, smaller_page, with_sound_links
 
 ADDRESS = "https://index.test/simple/demo/"
 WHEEL = "demo-1.0+cu128-py3-none-any.whl"

@@ -116,9 +116,7 @@ def other_range(text: str) -> Callable[[httpx.Request, httpx.Response], httpx.Re
         (other_range(f"bytes 0-65535/{len(CONTENT)}"), "range-differs"),
     ],
 )
-def test_an_answer_with_other_bytes_is_refused(
-    change: Callable[[httpx.Request, httpx.Response], httpx.Response], code: str
-) -> None:
+def test_other_bytes_are_refused(change: Callable[[httpx.Request, httpx.Response], httpx.Response], code: str) -> None:
     with answering(change) as web, pytest.raises(NetworkError, check=coded(code)):
         RangeFile(web, URL)
 

@@ -62,9 +62,7 @@ COMMIT, OTHER, FORKS = "1" * 40, "2" * 40, "f" * 40
 
 
 @pytest.mark.parametrize("called", ["v1", "v1.2", "v1.2.3", "wheelmill-1.2.3"])
-def test_a_package_that_calls_our_workflow_signs_on_its_tags_with_any_release_of_ours(
-    sigstore: Sigstore, called: str
-) -> None:
+def test_a_caller_of_our_workflow_signs_on_its_tags_with_any_release(sigstore: Sigstore, called: str) -> None:
     bundle = sigstore.attest({WHEEL: SHA256}, **OWN | {"workflow_ref": f"refs/tags/{called}"})
     assert verify_bundles([bundle], CALLER).files == {(WHEEL, SHA256): bundle}
 
@@ -73,11 +71,7 @@ def test_a_package_that_calls_our_workflow_signs_on_its_tags_with_any_release_of
     "called",
     [
         *(
-            FORKS,
-            f"refs/heads/{FORKS}",
-            "refs/heads/main",
-            "refs/heads/v1.2.3",
-            "refs/pull/7/merge",
+            *(FORKS, f"refs/heads/{FORKS}", "refs/heads/main", "refs/heads/v1.2.3", "refs/pull/7/merge"),
             "refs/pull/7/head",
         ),
         *("refs/tags/v2026-11-21", "refs/tags/v1.2.3-rc", "refs/tags/latest", "refs/tags/v1.2.3/../v1"),
@@ -235,29 +229,23 @@ def test_without_the_library_it_is_said_what_to_install(monkeypatch: pytest.Monk
         verify_bundles([], SIGNER)
 
 
-@pytest.mark.parametrize(("text", "branch"), [("owner/repo", "main"), ("owner/repo@a/b", "a/b")])
-def test_a_signer_is_a_repository_and_a_branch(text: str, branch: str) -> None:
-    assert Signer.parse(text) == Signer("owner/repo", branch)
-
-
-def test_a_signer_may_name_commits_of_the_workflows_it_calls() -> None:
-    signer = Signer.parse(f"me/demo:owner/wheelmill@{COMMIT},{OTHER}")
-    assert signer == Signer("me/demo", workflows="owner/wheelmill", commits=(COMMIT, OTHER))
+@pytest.mark.parametrize(
+    ("text", "signer"),
+    [
+        ("owner/repo", Signer("owner/repo", "main")),
+        ("owner/repo@a/b", Signer("owner/repo", "a/b")),
+        (f"me/demo:owner/x@{COMMIT},{OTHER}", Signer("me/demo", workflows="owner/x", commits=(COMMIT, OTHER))),
+    ],
+)
+def test_a_signer_is_a_repository_and_a_branch_or_commits_of_a_workflow(text: str, signer: Signer) -> None:
+    assert Signer.parse(text) == signer
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "owner",
-        "owner/",
-        "owner/repo/x",
-        "owner/repo@",
-        "owner/repo:",
-        "me/demo:owner/repo@main",
-        "me/demo:owner/repo@",
-        f"me/demo:owner/repo@{'1' * 40},",
-        f"me/demo:owner/repo@{'1' * 39}",
+        *("", "owner", "owner/", "owner/repo/x", "owner/repo@", "owner/repo:", "me/demo:owner/repo@main"),
+        *("me/demo:owner/repo@", f"me/demo:owner/repo@{'1' * 40},", f"me/demo:owner/repo@{'1' * 39}"),
         f"me/demo:o/r@{'A' * 40}",
     ],
 )

@@ -228,10 +228,8 @@ def test_code_in_frames_of_zstandard_is_read() -> None:
     packed = zstd.compress(code)
     assert table(fatbin(entry(SASS, 90, packed, ZSTD, size=len(code)))) == {"f": "sm_90"}
     text = ptx("f", "g")
-    assert table(fatbin(entry(PTX, 90, zstd.compress(text), ZSTD, size=len(text)))) == {
-        "f": "compute_90",
-        "g": "compute_90",
-    }
+    packed = entry(PTX, 90, zstd.compress(text), ZSTD, size=len(text))
+    assert table(fatbin(packed)) == {"f": "compute_90", "g": "compute_90"}
 
 
 def test_code_in_blocks_of_lz4_is_read() -> None:
@@ -262,15 +260,8 @@ def test_code_in_blocks_of_lz4_is_read() -> None:
     ],
     ids=[
         *(
-            "zstd",
-            "zstd of another size",
-            "more than it says",
-            "another kind",
-            "empty",
-            "no ELF file",
-            "cut off",
-            "sections behind it",
-            "sections without a size",
+            *("zstd", "zstd of another size", "more than it says", "another kind", "empty", "no ELF file", "cut off"),
+            *("sections behind it", "sections without a size"),
         ),
         *("claims 4 EB", "another size", "a length without end", "longer than it says", "before its start"),
     ],

@@ -214,9 +214,7 @@ TEN, ELEVEN = TorchVersion(2, 10), TorchVersion(2, 11)
         ((), None),
     ],
 )
-def test_a_range_is_told_from_one_release_and_from_nothing(
-    requirements: tuple[str, ...], needed: TorchNeed | None
-) -> None:
+def test_a_range_differs_from_one_release_and_none(requirements: tuple[str, ...], needed: TorchNeed | None) -> None:
     assert needed_torch(requirements) == needed
 
 

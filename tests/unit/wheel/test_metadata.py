@@ -37,13 +37,9 @@ def test_metadata_is_read_although_fields_are_unknown_or_dated() -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        "",
-        "Metadata-Version: 2.1\nName: demo\n",
-        "Metadata-Version: 2.1\nVersion: 1.0\n",
-        "Metadata-Version: 2.1\nName: demo\nVersion: one\n",
-        "Metadata-Version: 2.1\nName: -demo-\nVersion: 1.0\n",
-        f"{HEAD}Requires-Dist: torch is nice\n",
-        f"{HEAD}Requires-Python: three\n",
+        *("", "Metadata-Version: 2.1\nName: demo\n", "Metadata-Version: 2.1\nVersion: 1.0\n"),
+        *("Metadata-Version: 2.1\nName: demo\nVersion: one\n", "Metadata-Version: 2.1\nName: -demo-\nVersion: 1.0\n"),
+        *(f"{HEAD}Requires-Dist: torch is nice\n", f"{HEAD}Requires-Python: three\n"),
     ],
 )
 def test_metadata_without_what_matters_is_refused(content: str) -> None:
@@ -140,15 +136,9 @@ TORCH = TorchVersion(2, 8)
 @pytest.mark.parametrize(
     "rest",
     [
-        "",
-        "\n",
-        "\nno newline at the end",
-        "\n\n\nFrom here on\n.\n\n",
-        "\nVersion: 1.0 of the text\n",
-        "\nlines of\r\nWindows\r\n",
-        "Author: Jürgen Łukasz\nSummary: naïve 中文\n\n# Größe\n",
-        f"Summary: {'long ' * 100}\n\n",
-        "License: MIT\n        \n        Copyright\n\t|  © me\nKeywords: a\n\n",
+        *("", "\n", "\nno newline at the end", "\n\n\nFrom here on\n.\n\n", "\nVersion: 1.0 of the text\n"),
+        *("\nlines of\r\nWindows\r\n", "Author: Jürgen Łukasz\nSummary: naïve 中文\n\n# Größe\n"),
+        *(f"Summary: {'long ' * 100}\n\n", "License: MIT\n        \n        Copyright\n\t|  © me\nKeywords: a\n\n"),
         "License: GPL\n        page one\n        \f\n        page two\nKeywords: a\n\n\f\n",
         "Requires-Dist: torch>=2.0\nRequires-Dist: numpy ; extra == 'x'\n\n",
     ],
@@ -234,9 +224,7 @@ def test_other_requirements_are_kept_beside_the_pin(other: str) -> None:
         (TorchVersion(2, 16), "torch<3", "torch<2.16,<3,>=2.10"),
     ],
 )
-def test_a_wheel_for_many_torches_keeps_upstreams_bounds_and_is_pinned_to_none(
-    below: TorchVersion | None, upstream: str, required: str
-) -> None:
+def test_a_wheel_for_many_torches_keeps_its_bounds(below: TorchVersion | None, upstream: str, required: str) -> None:
     content = HEAD + (f"Requires-Dist: {upstream}\n" if upstream else "") + "Requires-Dist: numpy\n\n"
     stable = StableTorch(oldest=TorchVersion(2, 10), below=below)
     labelled = add_label(content.encode(), version=Version("1.0+cu130"), torch=stable)

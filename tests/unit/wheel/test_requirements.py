@@ -26,9 +26,7 @@ X86, ARM = Platform.parse("linux_x86_64"), Platform.parse("linux_aarch64")
         ("torch<2", []),
     ],
 )
-def test_a_requirement_on_torch_admits_a_minor_release_if_it_admits_a_patch_release_of_it(
-    text: str, torches: list[TorchVersion]
-) -> None:
+def test_a_minor_release_of_torch_is_admitted_with_one_of_its_patches(text: str, torches: list[TorchVersion]) -> None:
     assert is_bound(Requirement(text))
     every = (TORCH_13, TORCH_14, TORCH_14_RC)
     assert [torch for torch in every if admits(text, CUDA_13, torch, PY_12, X86)] == torches
@@ -87,9 +85,7 @@ def test_other_requirements_are_no_bounds(text: str) -> None:
         ('"a" in extras', []),
     ],
 )
-def test_a_marker_limits_a_requirement_to_its_pythons_and_platforms(
-    marker: str, excluded: list[tuple[PythonVersion, Platform]]
-) -> None:
+def test_a_marker_limits_pythons_and_platforms(marker: str, excluded: list[tuple[PythonVersion, Platform]]) -> None:
     text = f"torch<2; {marker}"
     places = [(python, platform) for python in (PY_11, PY_12) for platform in (X86, ARM)]
     assert [place for place in places if not admits(text, CUDA_13, TORCH_14, *place)] == excluded

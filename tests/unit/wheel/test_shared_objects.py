@@ -60,9 +60,7 @@ def test_a_shared_object_names_itself_and_what_it_needs(read: SharedObject) -> N
         ("demo/_C.so", "$ORIGINAL/lib", ["$ORIGINAL/lib"]),
     ],
 )
-def test_a_search_path_that_leads_out_of_the_environment_is_known(
-    name: str, search_path: str, outside: list[str], read: SharedObject
-) -> None:
+def test_an_outside_search_path_is_known(name: str, search_path: str, outside: list[str], read: SharedObject) -> None:
     assert list(replace(read, name=name, search_path=search_path).folders_outside) == outside
 
 
@@ -196,9 +194,7 @@ def test_a_small_wheel_with_millions_of_symbols_is_refused(extension: Path, tmp_
 
 
 @pytest.mark.usefixtures("an_end")
-def test_all_shared_objects_of_a_wheel_share_one_budget(
-    extension: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wheels_libraries_share_a_budget(extension: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = extension.read_bytes()
     wheel = write_wheel(tmp_path / "demo-1.0-py3-none-any.whl", files={f"demo/_{n}.so": content for n in range(9)})
     monkeypatch.setattr("wheelmill.wheel.shared_objects.CodeBudget", partial(CodeBudget, symbols=40))

@@ -150,11 +150,7 @@ REDISPATCH = "_ZN2at4_ops3cat10redispatchEN3c1014DispatchKeySetERKNS2_8IListRefI
             "STABLE_TORCH_LIBRARY",
             TorchVersion(2, 10),
         ),
-        (
-            "THPVariableClass",
-            "torch::stable::tensor_from_pyobject, tensor_to_pyobject",
-            TorchVersion(2, 14),
-        ),
+        ("THPVariableClass", "torch::stable::tensor_from_pyobject, tensor_to_pyobject", TorchVersion(2, 14)),
         ("_ZN5torch8autograd10deleteNodeEPNS0_4NodeE", None, None),
     ],
 )

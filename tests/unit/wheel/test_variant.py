@@ -140,9 +140,7 @@ def test_a_hostile_variant_wheel_gives_none(tmp_path: Path, said: bytes, error: 
         ("demo-2.8.3+torch2.11.data/scripts/y", "dist-info-folders", "demo-2.8.3+torch2.11.data"),
     ],
 )
-def test_a_wheel_with_something_in_the_place_of_ours_becomes_none(
-    tmp_path: Path, member: str, code: str, fact: str
-) -> None:
+def test_a_wheel_with_a_file_in_place_of_ours_is_none(tmp_path: Path, member: str, code: str, fact: str) -> None:
     files = {member: b"", f"demo-{VERSION}.data/scripts/x": b""}
     wheel = write_wheel(tmp_path / f"demo-{VERSION}-cp312-cp312-linux_x86_64.whl", metadata=METADATA, files=files)
     with pytest.raises(UnreadableError, check=coded(code, fact)):

@@ -58,9 +58,7 @@ def test_an_option_comes_before_a_variable_and_that_before_the_project(
         ("cxx11-abi = 'perhaps'", "setting-invalid", "cxx11-abi: --cxx11-abi"),
     ],
 )
-def test_a_wrong_setting_is_named_with_its_file_and_what_was_expected(
-    line: str, code: str, says: str, tmp_path: Path
-) -> None:
+def test_a_wrong_setting_names_file_and_expected_value(line: str, code: str, says: str, tmp_path: Path) -> None:
     for command in ("resolve", "list"):  # which has no timeout
         with pytest.raises(UsageError, check=coded(code, f"{tmp_path / 'pyproject.toml'}: tool.wheelmill.{says}")):
             parsed(tmp_path, line, command, "demo")

@@ -9,9 +9,7 @@ from wheelmill.cli.client.downloads import download_bars
 from wheelmill.cli.shared.terminal import STDERR
 
 
-def test_only_what_takes_long_is_said_and_no_empty_line(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_long_waits_are_said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     with download_bars() as shown:
@@ -21,9 +19,7 @@ def test_only_what_takes_long_is_said_and_no_empty_line(
     assert capsys.readouterr().err == "a.whl: 5.0 MB of 10.0 MB\na.whl: 7.0 MB of 10.0 MB\ninstalling\n"
 
 
-def test_a_terminal_without_bars_keeps_no_unfinished_line(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_bars_all_lines_are_whole(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """With TERM=dumb, which rich draws no bars on."""
     monkeypatch.setattr(STDERR, "is_interactive", False)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)

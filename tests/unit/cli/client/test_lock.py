@@ -17,9 +17,7 @@ from wheelmill.client.project.tools import PdmProject
 from wheelmill.system.progress import QUIET
 
 
-def test_a_lock_that_another_command_changed_meanwhile_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lock_that_changed_meanwhile_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written = tmp_path / "pylock.toml"
     merged = Pylock(lock_version=Version("1.0"), created_by="wheelmill", packages=[])
     written.write_bytes(pylock_text(merged))
@@ -39,9 +37,7 @@ def test_a_lock_that_another_command_changed_meanwhile_is_written(
     assert written.read_bytes() == pylock_text(merged)
 
 
-def test_a_lock_for_which_an_environment_would_be_made_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_lock_without_an_environment_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     project = PdmProject(path=tmp_path / "pyproject.toml", python=None)
     relock(project, QUIET)
     assert capsys.readouterr().err == ""

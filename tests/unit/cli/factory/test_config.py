@@ -27,9 +27,7 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def test_the_torch_that_a_range_is_for_can_be_added(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_torch_of_a_range_can_be_added(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     requires = ("cuda-toolkit==13.0.2",)
     wheels = {f"torch-{version}-cp312-cp312-manylinux_2_28_x86_64.whl": requires for version in ("2.11.0", "2.12.0")}
     write_torch_index(tmp_path / "index", wheels)

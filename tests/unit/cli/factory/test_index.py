@@ -22,11 +22,7 @@ def test_a_site_is_refused_by_its_size_where_github_pages_publishes_it(
     site_url: str | None, error: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(write, "MAX_BYTES", 1000)
-    publish(
-        store_in(tmp_path / "releases"),
-        [certified_wheel(tmp_path / "demo-1.0-py3-none-any.whl")],
-        now=NOW,
-    )
+    publish(store_in(tmp_path / "releases"), [certified_wheel(tmp_path / "demo-1.0-py3-none-any.whl")], now=NOW)
     (tmp_path / "config").mkdir()
     words = ["build", "--store", f"dir:{tmp_path / 'releases'}", "--output", str(tmp_path / "site")]
     words += ["--config", str(tmp_path / "config"), *(("--site-url", site_url) if site_url else ())]
@@ -36,9 +32,7 @@ def test_a_site_is_refused_by_its_size_where_github_pages_publishes_it(
 
 
 @pytest.mark.parametrize("documents", ["nowhere", "releases"])
-def test_a_folder_without_documents_is_told_before_a_page_is_made(
-    documents: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_documents_is_told_before_the_pages(documents: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def build_index(*_: object, **__: object) -> None:
         pytest.fail("pages were made")
 

@@ -31,9 +31,7 @@ def test_a_clone_that_means_nothing_is_refused(texts: list[str], refusal: Coded)
         pytest.fail("it went on")
 
 
-def test_a_clone_that_nothing_asked_for_is_named_also_after_a_failure(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unasked_clone_is_named_also_after_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(BuildError), use_clones([f"{URL}={tmp_path}"]):
         raise BuildError("build-failed", "another address is in packages.yml")
     assert capsys.readouterr().err.startswith(f"warning: --clone {URL}: ")

@@ -21,9 +21,7 @@ def test_a_sample_is_of_the_newest_cuda_that_can_be_built_and_one_architecture()
     any_of_it = Filters(projects=(DEMO,), platforms=(X86,), sample=True)
     where = BuildOptions(sandbox=SandboxKind.LOCAL)
     planned = plan_run(CONFIG, any_of_it, {}, lambda _target: None, smallest(where, CONFIG))
-    assert [(each.cell.cuda, each.architectures, each.sample) for each in planned.targets] == [
-        (CUDA_13, (BLACKWELL,), True)
-    ]
+    assert [(it.cell.cuda, it.architectures, it.sample) for it in planned.targets] == [(CUDA_13, (BLACKWELL,), True)]
 
 
 def test_a_required_package_that_was_asked_for_and_is_skipped_does_not_hold_up_the_others() -> None:
@@ -31,12 +29,7 @@ def test_a_required_package_that_was_asked_for_and_is_skipped_does_not_hold_up_t
     licensed = replace(PACKAGE, redistributable=False)
     config = replace(CONFIG, packages={USER: user, DEMO: licensed})
     both = Filters(
-        projects=(USER, DEMO),
-        versions=(V1,),
-        pythons=(PY_12,),
-        cudas=(CUDA_13,),
-        torches=(TORCH_11,),
-        platforms=(X86,),
+        projects=(USER, DEMO), versions=(V1,), pythons=(PY_12,), cudas=(CUDA_13,), torches=(TORCH_11,), platforms=(X86,)
     )
     planned = plan_run(config, both, {}, lambda _target: None)
     assert [target.cell.project for target in planned.targets] == [USER]

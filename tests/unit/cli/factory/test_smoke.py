@@ -18,7 +18,7 @@ from wheelmill.wheel.name import WheelFile
 from wheelmill.wheel.torch_symbols import TorchFit, TorchWindow
 
 
-def test_what_github_would_not_take_is_refused(
+def test_githubs_limits_are_checked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wheel = write_wheel(tmp_path / "demo-1.0-py3-none-any.whl")

@@ -42,9 +42,7 @@ def test_those_who_use_wheels_see_their_commands_first() -> None:
 
 def test_what_a_command_alone_has_stands_before_what_many_have() -> None:
     shown = sections("resolve", "--help")
-    assert list(shown) == [
-        *("Arguments", "Options", "Target, detected where not given", "Sources of wheels"),
-    ]
+    assert list(shown) == [*("Arguments", "Options", "Target, detected where not given", "Sources of wheels")]
     assert "-h," in shown["Options"]
     assert "--torch" in shown["Target, detected where not given"]
 
@@ -163,9 +161,7 @@ def test_much_json_is_printed_as_it_would_be_at_once(capsys: pytest.CaptureFixtu
     assert capsys.readouterr().out == json.dumps(content, indent=2).replace("##[", r"\u0023#[") + "\n"
 
 
-def test_what_is_waited_for_is_said_at_once_and_then_now_and_again(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wait_is_announced_repeatedly(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = iter([0.0, 0.0, 0.0, 1.0, 11.0, 11.0])
     monkeypatch.setattr(time, "monotonic", lambda: next(seconds))
     waiting = Waiting()
@@ -174,9 +170,7 @@ def test_what_is_waited_for_is_said_at_once_and_then_now_and_again(
     assert capsys.readouterr().err == "one\nthree\n"
 
 
-def test_on_a_terminal_it_is_said_in_place_and_taken_away(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_on_a_terminal_it_is_erased(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "9")
     for text in ("a long text", ""):

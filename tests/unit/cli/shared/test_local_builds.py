@@ -51,7 +51,7 @@ def test_a_source_without_an_answer_is_named_by_its_url_where_a_wheel_is_built_o
     assert capsys.readouterr().err.startswith("warning: https://page.example/flash: timed out\n")
 
 
-def test_it_is_named_where_a_build_fails(
+def test_the_tool_is_named(
     unresolved: Resolution, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(*_: object) -> None:

@@ -65,16 +65,12 @@ def test_one_that_was_named_is_taken_in_its_place(environment: Path) -> None:
     assert named.here() == named
 
 
-def test_where_uv_is_told_of_one_the_projects_tool_installs_into_its_own_all_the_same(
-    environment: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_uvs_environment_is_not_that_of_the_projects_tool(environment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UV_PYTHON", str(environment.with_name("python")))
     assert TargetOptions().here().python_path == environment / "bin" / "python"
 
 
-def test_one_of_the_project_counts_even_if_wheelmill_runs_in_it(
-    environment: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_of_the_project_counts_if_wheelmill_is_in_it(environment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", str(environment / "bin" / "python"))
     assert TargetOptions().here().python_path == environment / "bin" / "python"
 
@@ -109,11 +105,7 @@ def test_a_project_whose_tool_is_missing_is_its_folder_alone_and_a_note_says_so(
 
 
 def test_credentials_that_others_may_read_are_named_where_another_interpreter_is_taken(
-    environment: Path,
-    active: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    environment: Path, active: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert environment.exists()
     credentials = tmp_path / "credentials.toml"
@@ -124,9 +116,7 @@ def test_credentials_that_others_may_read_are_named_where_another_interpreter_is
     assert f"note: {credentials} is open to other users of this machine\n" in capsys.readouterr().err
 
 
-def test_a_hatch_that_prints_nothing_names_no_environment(
-    environment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_silent_hatch_names_none(environment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UV_PYTHON", str(make_environment(environment) / "bin" / "python"))
     Path("pyproject.toml").write_text(HATCH)
     write_program(tmp_path / "programs" / "hatch", "true")
@@ -160,10 +150,7 @@ OURS = ("update", "remove demo --dry-run", "lock")
 KINDS = {
     "uv": Kind(files={"pyproject.toml": f"{PROJECT}[tool.uv]\n"}),
     "uv workspace member": Kind(
-        files={
-            "pyproject.toml": '[tool.uv.workspace]\nmembers = ["member"]\n',
-            "member/pyproject.toml": PROJECT,
-        },
+        files={"pyproject.toml": '[tool.uv.workspace]\nmembers = ["member"]\n', "member/pyproject.toml": PROJECT},
         folder="member",
     ),
     "uv without an environment": Kind(
@@ -239,9 +226,7 @@ def test_every_command_names_the_same_interpreter(kind: str, tmp_path: Path, mon
         ("install --lock LOCK", "value-invalid"),
     ],
 )
-def test_no_lock_removes_the_wheelmill_that_reads_it(
-    command: str, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_lock_removes_wheelmill(command: str, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("pyproject.toml").unlink()
     monkeypatch.setattr(sys, "executable", str(make_environment(tmp_path / "project" / ".venv") / "bin" / "python"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))

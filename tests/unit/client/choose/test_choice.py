@@ -87,9 +87,7 @@ def test_an_open_cuda_stays_within_what_the_driver_runs(resolved: Resolve) -> No
         (["cu126", "cu129"], None, "12.9"),  # the newest
     ],
 )
-def test_an_open_cuda_changes_as_little_as_it_can(
-    resolved: Resolve, labels: list[str], preferred: str | None, cuda: str
-) -> None:
+def test_an_open_cuda_changes_little(resolved: Resolve, labels: list[str], preferred: str | None, cuda: str) -> None:
     target = replace(TARGET, cuda=None, preferred_cuda=CudaVersion.parse(preferred) if preferred else None)
     resolution = resolved([name(label=f"{label}torch2.8") for label in labels], "demo", target=target)
     assert (str(resolution.environment.cuda), chosen(resolution) is not None) == (cuda, True)
@@ -108,9 +106,7 @@ def test_the_cuda_that_most_wheels_are_for_is_the_least_change(resolved: Resolve
     [("torch", "2.9"), ("torch==2.8.*", "2.8"), ("torch>=2.5,<2.9", "2.8"), ("torch==2.8.0+cu128", "2.8")],
 )
 @pytest.mark.parametrize("installed", [None, "2.9.1+cu128"])
-def test_torch_that_is_asked_for_limits_the_torch(
-    resolved: Resolve, asked: str, torch: str, installed: str | None
-) -> None:
+def test_a_requested_torch_limits_torch(resolved: Resolve, asked: str, torch: str, installed: str | None) -> None:
     names = [name(label=f"cu128torch{minor}") for minor in ("2.7", "2.8", "2.9")]
     target = replace(TARGET, torch=None, cuda=None)
     if installed:
@@ -188,9 +184,8 @@ def find(
 ) -> Resolution:
     """Ask for an alias, whose wheel requires these."""
     project, _, _ = name.partition("[")
-    wheel = AliasWheel(
-        project=project_name(project), version=Version(version), summary="an alias", requires_dist=requires
-    )
+    name = project_name(project)
+    wheel = AliasWheel(project=name, version=Version(version), summary="an alias", requires_dist=requires)
     file = wheel.name.filename
     server.pages |= {"/wheels/": Answer(links_page(file, sha256=None)), f"/wheels/{file}": in_pieces(wheel.content)}
     server.pages[f"/wheels/{file.replace('+', '%2B')}"] = server.pages[f"/wheels/{file}"]

@@ -78,9 +78,7 @@ def test_wheels_of_a_source_for_a_range_of_torch_fit_a_torch_of_it(
 
 
 @pytest.mark.parametrize(("torch", "fits"), [((2, 1), True), ((2, 10), True), ((2, 8), False)])
-def test_a_name_with_two_readings_may_be_for_either_torch(
-    torch: tuple[int, int], *, fits: bool, facts: Compatibility
-) -> None:
+def test_an_ambiguous_name_may_be_for_either_torch(torch: tuple[int, int], *, fits: bool, facts: Compatibility) -> None:
     (candidate,) = candidates(["demo-1.0+cu12torch210-cp312-cp312-manylinux_2_28_x86_64.whl"])
     target = replace(TARGET, torch=TorchVersion(*torch), torch_release=None)
     found = [mismatch.aspect for mismatch in mismatches(candidate, Requirement("demo"), target, facts)]
@@ -95,9 +93,7 @@ def test_a_name_with_two_readings_may_be_for_either_torch(
         ("cu128torch2.9", "cp312-cp312-manylinux_2_28_x86_64", False),
     ],
 )
-def test_a_group_of_wheels_fits_as_each_of_them_does(
-    local: str, tags: str, *, fits: bool, facts: Compatibility
-) -> None:
+def test_a_group_of_wheels_fits_as_each_member(local: str, tags: str, *, fits: bool, facts: Compatibility) -> None:
     source = Source(name="a", kind=SourceKind.FIND_LINKS, url="http://a/")
     place = ListingPlace(source=source, filled=source, url=source.url)
     assert group_fits(place, LinkGroup(project_name("demo"), local, tags), TARGET, facts) is fits
@@ -164,9 +160,7 @@ def test_what_is_inside_a_wheel_stands_against_it_or_does_not(
         ({"requires_dist": ("torch<1",)}, {"torch": None, "torch_release": None}),
     ],
 )
-def test_what_is_not_known_of_a_target_stands_against_nothing(
-    against: dict[str, object], unknown: dict[str, object]
-) -> None:
+def test_an_unknown_fact_stands_against_nothing(against: dict[str, object], unknown: dict[str, object]) -> None:
     (candidate,) = candidates(["demo-1.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64.whl"])
     inside = replace(WheelInspection(requires_dist=(), code_read=True), **against)  # type: ignore[arg-type]  # its fields
     described = replace(TARGET, **unknown)  # type: ignore[arg-type]  # fields of the target
@@ -220,9 +214,7 @@ def test_a_target_without_torch_has_no_wrong_one(facts: Compatibility) -> None:
         (Aspect.GLIBC, "cp312-cp312-manylinux_2_35_x86_64", "cp312-cp312-manylinux_2_34_x86_64"),
     ],
 )
-def test_what_the_tags_of_a_wheel_say_stands_against_it_or_does_not(
-    aspect: Aspect, against: str, fits: str, facts: Compatibility
-) -> None:
+def test_tags_stand_against_a_wheel_or_not(aspect: Aspect, against: str, fits: str, facts: Compatibility) -> None:
     def aspects(tags: str) -> list[Aspect]:
         (candidate,) = candidates([f"demo-1.0+cu128torch2.8-{tags}.whl"])
         target = replace(TARGET, libc=Libc("glibc", 2, 34))
@@ -233,9 +225,7 @@ def test_what_the_tags_of_a_wheel_say_stands_against_it_or_does_not(
 
 
 @pytest.mark.parametrize(("libc", "shown"), [(Libc("glibc", 2, 34), "glibc 2.34"), (None, "linux_x86_64")])
-def test_what_a_target_has_is_said_beside_what_a_wheel_is_for(
-    libc: Libc | None, shown: str, facts: Compatibility
-) -> None:
+def test_it_names_what_the_target_and_the_wheel_have(libc: Libc | None, shown: str, facts: Compatibility) -> None:
     (candidate,) = candidates(["demo-1.0+cu128torch2.8-cp312-cp312-win_amd64.whl"])
     (found,) = mismatches(candidate, Requirement("demo"), replace(TARGET, libc=libc), facts)
     assert found.reason.startswith("is for win_amd64, the target is linux_x86_64")

@@ -95,9 +95,7 @@ def test_it_is_asked_once_and_the_wheel_never(released: Released, server: PageSe
     assert [path for path, _ in server.asked if path.startswith("/v1/")] == ["/v1/manifest.json"]
 
 
-def test_a_wheel_that_is_gone_is_left_out_before_it_is_downloaded_whatever_its_manifest_says(
-    released: Released, server: PageServer
-) -> None:
+def test_a_wheel_that_is_gone_is_left_out_before_its_download(released: Released, server: PageServer) -> None:
     search = replace(released(), confirm=True)
     del server.pages[f"/v1/{WHEEL.replace('+', '%2B')}"]
     assert chosen(resolved(search)) is None

@@ -20,12 +20,8 @@ from wheelmill.names import CudaVersion, Platform, TorchVersion
 
 def resolved_for(server: PageServer, torch: str, cuda: str, platform: str = "linux_x86_64") -> Resolution:
     server.pages["/wheels/"] = Answer(links_page())
-    target = replace(
-        TARGET,
-        torch=TorchVersion.parse(torch),
-        cuda=CudaVersion.parse(cuda),
-        platform=Platform.parse(platform),
-    )
+    machine = Platform.parse(platform)
+    target = replace(TARGET, torch=TorchVersion.parse(torch), cuda=CudaVersion.parse(cuda), platform=machine)
     return resolve([Requirement("demo")], target, Search(named=(f"find-links:{server.url}/wheels/",), inspect=False))
 
 
@@ -40,9 +36,7 @@ def test_other_cudas_have_an_index_of_their_own(server: PageServer, facts: Compa
 
 
 @pytest.mark.parametrize(("platform", "asks"), [("linux_x86_64", False), ("win_amd64", True)])
-def test_a_project_of_sources_for_other_platforms_says_so(
-    server: PageServer, tmp_path: Path, platform: str, *, asks: bool
-) -> None:
+def test_wheels_for_other_platforms_are_named(server: PageServer, tmp_path: Path, platform: str, *, asks: bool) -> None:
     server.pages["/wheels/"] = Answer(links_page())
     entry = f"{{find_links: '{server.url}/wheels/', projects: [demo], platforms: [win_amd64]}}"
     (tmp_path / "sources.yml").write_text(f"sources:\n  windows: {entry}\n")
@@ -53,9 +47,7 @@ def test_a_project_of_sources_for_other_platforms_says_so(
     assert bool(server.asked) is asks
 
 
-def test_a_release_candidate_is_on_the_index_of_candidates(
-    server: PageServer, facts: Compatibility, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_candidates_have_an_index(server: PageServer, facts: Compatibility, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever mirrors the releases."""
     monkeypatch.setenv("WHEELMILL_TORCH_INDEX", "https://mirror.example/torch-cu{cuda}/simple")
     test_index = facts.torch.test_index
@@ -67,9 +59,7 @@ def test_a_release_candidate_is_on_the_index_of_candidates(
 
 @pytest.mark.parametrize(("torch", "cuda"), [("2.8", "12.8"), ("99.0", "13.0")])
 @pytest.mark.parametrize("platform", ["win_amd64", "linux_aarch64"])
-def test_elsewhere_the_usual_index_may_have_torch_without_cuda(
-    torch: str, cuda: str, platform: str, server: PageServer
-) -> None:
+def test_the_usual_index_may_have_torch_for_cpus(torch: str, cuda: str, platform: str, server: PageServer) -> None:
     assert resolved_for(server, torch, cuda, platform).torch_backend == CudaVersion.parse(cuda).tag
 
 
@@ -82,9 +72,7 @@ def test_a_mirror_takes_its_place(server: PageServer, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(("torch", "key"), [("2.8", "torch.index"), ("99.0rc1", "torch.test_index")])
-def test_an_address_of_ours_that_is_none_is_not_blamed_on_the_mirror(
-    torch: str, key: str, facts: Compatibility
-) -> None:
+def test_a_bad_address_of_ours_is_not_blamed_on_the_mirror(torch: str, key: str, facts: Compatibility) -> None:
     broken = replace(facts, torch=replace(facts.torch, index="torch.example", test_index="torch.example"))
     with pytest.raises(UsageError, check=coded("torch-index-invalid", f"compatibility.yml: {key}")):
         TorchPlace.of(TorchVersion.parse(torch), CudaVersion(12, 6), TARGET.platform, broken)
@@ -99,9 +87,7 @@ def test_an_address_of_ours_that_is_none_is_not_blamed_on_the_mirror(
         ("https://test.example/cu126", ["--index", "https://test.example/cu126"]),
     ],
 )
-def test_every_installation_asks_the_mirror(
-    place: str | None, options: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_installs_ask_the_mirror(place: str | None, options: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     assert torch_options(place) == (
         [] if place is None else ["--torch-backend", place] if "://" not in place else options
     )

@@ -154,16 +154,10 @@ CASES = {
         mends="wheelmill install flash-attn",
     ),
     "an-extension-is-empty": Broken(
-        change=extension(b""),
-        code=DefectCode.CORRUPT,
-        names=".so",
-        mends="wheelmill install demo",
+        change=extension(b""), code=DefectCode.CORRUPT, names=".so", mends="wheelmill install demo"
     ),
     "an-extension-is-something-else": Broken(
-        change=extension(b"<!doctype html>\0"),
-        code=DefectCode.CORRUPT,
-        names=".so",
-        mends="wheelmill install demo",
+        change=extension(b"<!doctype html>\0"), code=DefectCode.CORRUPT, names=".so", mends="wheelmill install demo"
     ),
     "a-record-cannot-be-read": Broken(
         change=lambda site: (site / f"flash_attn-{FLASH}.dist-info" / "RECORD").write_bytes(b"\xff"),
@@ -172,10 +166,7 @@ CASES = {
         mends="wheelmill install flash-attn",
     ),
     "a-removal-broke-off": Broken(
-        change=lambda site: (site / "~orch").mkdir(),
-        code=DefectCode.METADATA,
-        names="~orch",
-        mends="rm -r",
+        change=lambda site: (site / "~orch").mkdir(), code=DefectCode.METADATA, names="~orch", mends="rm -r"
     ),
     "an-installation-broke-off": Broken(
         change=lambda site: (site / "demo-1.0.dist-info").mkdir(),

@@ -55,10 +55,9 @@ def broken(promises: list[Promise], site: Path, examined: Examine) -> list[Defec
 
 
 @pytest.mark.parametrize(
-    ("version", "codes"),
-    [(FLASH, []), ("2.8.2+cu130torch2.11", [DefectCode.LOCK]), ("2.8.3", [DefectCode.LOCK])],
+    ("version", "codes"), [(FLASH, []), ("2.8.2+cu130torch2.11", [DefectCode.LOCK]), ("2.8.3", [DefectCode.LOCK])]
 )
-def test_another_version_than_the_lock_has_is_found(
+def test_another_version_is_found(
     version: str, codes: list[DefectCode], site: Path, examined: Examine, tmp_path: Path
 ) -> None:
     path = lock_of(tmp_path, version)
@@ -69,9 +68,7 @@ def test_another_version_than_the_lock_has_is_found(
         assert remedy.lines == (f"wheelmill install --lock {path} --python-path /env/bin/python",)
 
 
-def test_the_usual_indexs_wheel_in_place_of_a_labelled_one_is_found(
-    site: Path, examined: Examine, tmp_path: Path
-) -> None:
+def test_an_unlabelled_wheel_in_place_of_a_labelled_one_is_found(site: Path, examined: Examine, tmp_path: Path) -> None:
     install_sound(site)
     (dist_info,) = site.glob("flash_attn-*.dist-info")
     metadata = dist_info / "METADATA"
@@ -119,9 +116,7 @@ def test_a_project_names_wheels_by_their_urls(site: Path, examined: Examine, tmp
         ("not-there==1", DefectCode.LOCK),
     ],
 )
-def test_a_version_that_a_project_pins_is_compared(
-    pin: str, code: DefectCode | None, site: Path, examined: Examine, tmp_path: Path
-) -> None:
+def test_a_pin_is_compared(pin: str, code: DefectCode | None, site: Path, examined: Examine, tmp_path: Path) -> None:
     path = tmp_path / "requirements.txt"
     found = broken(list(promises_of_project([Requirement(pin)], path, TARGET)), site, examined)
     assert [each.code for each in found] == ([code] if code else [])
@@ -158,9 +153,7 @@ source = {{ registry = "https://index.example/simple" }}
 """
 
 
-def test_versions_of_uvs_lock_are_those_that_all_environments_have(
-    site: Path, examined: Examine, tmp_path: Path
-) -> None:
+def test_versions_in_uvs_lock_are_those_of_all_environments(site: Path, examined: Examine, tmp_path: Path) -> None:
     path = tmp_path / "uv.lock"
     path.write_text(UV_LOCK.format(NAME.format("2.8.3+cu130torch2.10")))
     (found,) = broken(list(promises_of_tool_lock(path)), site, examined)

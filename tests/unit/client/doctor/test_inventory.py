@@ -129,9 +129,7 @@ def an_interpreter(folder: Path, answer: str) -> Path:
     return program
 
 
-def test_the_shell_comes_first_and_the_users_packages_before_the_environments(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_shell_precedes_user_packages_and_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", f"/a::{tmp_path}/b")
     monkeypatch.delenv("PYTHONNOUSERSITE", raising=False)
     answer = '{"path": ["/lib", "/site", ""], "user": "/user", "packages": ["/site"], "prefix": "/env"}'
@@ -155,9 +153,7 @@ def test_this_interpreter_is_asked(tmp_path: Path) -> None:
     assert found.find("pytest") is not None
 
 
-def test_an_environment_that_sees_the_systems_packages_comes_before_the_users(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_with_system_packages_an_environment_is_before_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As Python's own ``site`` has it: the environment, the user, the system."""
     for name in ("PYTHONPATH", "PYTHONNOUSERSITE"):
         monkeypatch.delenv(name, raising=False)

@@ -34,7 +34,7 @@ def remedy(examined: Examined) -> Remedy:
         ("1.0+cu13torch2.11", "580.65.06", "'torch==2.11.*' --reinstall-package torch"),
     ],
 )
-def test_the_torch_that_wheels_were_built_for_is_installed(
+def test_torch_of_wheels_is_installed(
     version: str, driver: str | None, line: str, site: Path, examined: Examine
 ) -> None:
     install(site, "flash-attn", version, FLASH_FILES)

@@ -67,21 +67,12 @@ def test_a_wheel_for_another_torch_is_found(version: str, code: DefectCode | Non
         ("2.8.3+cu13torch2.12.0andhigher", "torch", "built for any torch from 2.12, but 2.11 is installed"),
     ],
 )
-def test_a_wheel_for_many_torches_is_compared_with_its_range(
-    version: str, requirement: str, detail: str | None
-) -> None:
+def test_a_wheel_for_many_torches_must_match_its_range(version: str, requirement: str, detail: str | None) -> None:
     found = defects_of(LINUX, flash(version, requirement))
     assert [defect.detail for defect in found] == ([detail] if detail else [])
 
 
-WINDOW = TorchWindow(
-    symbols=2,
-    cuda=False,
-    torches=(
-        TorchFit(torch="2.10"),
-        TorchFit(torch="2.11", lacks=("gone",)),
-    ),
-)
+WINDOW = TorchWindow(symbols=2, cuda=False, torches=(TorchFit(torch="2.10"), TorchFit(torch="2.11", lacks=("gone",))))
 
 
 def test_a_wheel_whose_symbols_the_torch_lacks_is_found() -> None:

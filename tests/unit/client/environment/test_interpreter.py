@@ -75,9 +75,7 @@ def test_a_system_that_no_wheels_are_chosen_for_is_named(tmp_path: Path) -> None
         environment_of(program)
 
 
-def test_what_a_project_declares_is_never_the_python_that_wheelmill_runs_with(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_project_never_declares_the_python_of_wheelmill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fresh project has no environment yet, and the shell may be in wheelmill's own."""
     for name in ("UV_PYTHON", "CONDA_PREFIX"):
         monkeypatch.delenv(name, raising=False)
@@ -98,9 +96,7 @@ def test_a_cache_that_uv_cannot_write_hides_no_python(tmp_path: Path, monkeypatc
     assert find_interpreter(tmp_path, None) == found
 
 
-def test_a_folder_of_path_that_leads_in_a_circle_hides_no_python(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_circular_link_in_path_hides_no_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "circle").symlink_to("circle")
     monkeypatch.delenv("UV_PYTHON", raising=False)
     monkeypatch.setenv("PATH", os.pathsep.join((str(tmp_path / "circle"), os.environ["PATH"])))
@@ -108,9 +104,7 @@ def test_a_folder_of_path_that_leads_in_a_circle_hides_no_python(
 
 
 @pytest.mark.parametrize("has_uv", [False, True])
-def test_a_folder_without_a_project_gets_wheelmills_python_in_no_case(
-    *, has_uv: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wheelmills_python_is_never_a_folders(*, has_uv: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("UV_PYTHON", raising=False)
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
     if not has_uv:

@@ -34,9 +34,7 @@ def program_with_loader(folder: Path, name: str, script: str) -> Path:
         ("ld-linux-x86-64.so.2", "echo Version 1.2.5", None),
     ],
 )
-def test_the_loader_says_which_musl_it_is(
-    tmp_path: Path, name: str, script: str, found: tuple[int, int] | None
-) -> None:
+def test_the_loader_says_which_musl_is(tmp_path: Path, name: str, script: str, found: tuple[int, int] | None) -> None:
     program = program_with_loader(tmp_path, name, script)
     assert musl_of(program) == (Libc("musl", *found) if found else None)
 

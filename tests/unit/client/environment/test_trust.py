@@ -123,9 +123,7 @@ def test_a_home_on_the_same_disk_as_the_project_is_started(environment: Path, ra
     assert ran.exists()
 
 
-def test_a_home_that_is_a_link_into_the_clone_or_relative_is_not_started(
-    environment: Path, ran: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_linked_or_relative_home_is_refused(environment: Path, ran: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_program(environment.parent / "evil" / "python3", ran)
     monkeypatch.chdir(environment.parent)
     for home, code in (("/proc/self/cwd/evil", "python-of-project"), ("evil", "python-unusable")):
@@ -135,9 +133,7 @@ def test_a_home_that_is_a_link_into_the_clone_or_relative_is_not_started(
     assert not ran.exists()
 
 
-def test_a_home_in_a_folder_that_is_named_as_trusted_is_started(
-    environment: Path, ran: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_home_in_a_trusted_folder_is_started(environment: Path, ran: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = environment.parent / "toolchain"
     write_program(home / "python3", ran)
     (environment / "pyvenv.cfg").write_text(f"home = {home}\n")
@@ -202,9 +198,7 @@ def test_a_path_in_python_version_is_named_and_never_started(
 
 
 @pytest.mark.parametrize("name", ["uv.toml", "pyproject.toml", ".python-version", ".python-versions"])
-def test_uv_is_not_asked_where_it_would_wait_for_a_pipe(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_uv_is_not_asked_if_a_pipe_would_block_it(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("UV_PYTHON", raising=False)
     (tmp_path / "pyproject.toml").touch()
     (tmp_path / name).unlink(missing_ok=True)
@@ -250,9 +244,7 @@ def test_a_file_of_another_user_is_refused_until_its_folder_is_named(
     check_trusted(path)
 
 
-def test_an_interpreter_lies_where_all_may_write_only_if_path_has_it_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_world_writable_interpreter_must_be_in_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where GitHub's setup-python has its own, which it puts on PATH."""
     program = write_program(tmp_path / "shared" / "bin" / "python3.12", tmp_path / "ran")
     (tmp_path / "shared").chmod(0o777)
@@ -273,9 +265,7 @@ def test_an_interpreter_lies_where_all_may_write_only_if_path_has_it_too(
 
 
 @pytest.mark.skipif(os.name == "posix" and os.geteuid() != 0, reason="only root gives files away")
-def test_root_does_not_trust_files_of_others_but_under_sudo_those_of_who_started_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_root_trusts_its_own_files_and_those_of_sudos_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SUDO_UID", raising=False)
     path = tmp_path / "pyproject.toml"
     path.touch()
@@ -285,9 +275,7 @@ def test_root_does_not_trust_files_of_others_but_under_sudo_those_of_who_started
     assert find_distrust(path) is None
 
 
-def test_the_folder_of_another_user_above_a_file_counts_and_so_do_links_to_it(
-    tmp_path: Path, owner: dict[Path, int]
-) -> None:
+def test_folders_above_and_links_to_a_file_count_as_well(tmp_path: Path, owner: dict[Path, int]) -> None:
     folder = tmp_path / "theirs"
     folder.mkdir()
     (folder / "pyvenv.cfg").touch()
@@ -302,9 +290,7 @@ def test_the_folder_of_another_user_above_a_file_counts_and_so_do_links_to_it(
 
 
 @pytest.mark.parametrize(("mode", "trusted"), [(0o755, True), (0o700, True), (0o777, False), (0o1777, True)])
-def test_a_folder_that_everyone_may_write_is_not_trusted_unless_it_is_sticky(
-    mode: int, tmp_path: Path, *, trusted: bool
-) -> None:
+def test_a_world_writable_folder_must_be_sticky_to_be_trusted(mode: int, tmp_path: Path, *, trusted: bool) -> None:
     folder = tmp_path / "shared"
     (folder / "mine").mkdir(parents=True)
     folder.chmod(mode)
@@ -321,9 +307,8 @@ def test_a_group_is_trusted_if_it_is_the_users_alone(tmp_path: Path, monkeypatch
     def lstat(path: Path) -> Any:
         state = real(path)
         is_ours = path == tmp_path
-        return SimpleNamespace(
-            st_uid=state.st_uid, st_gid=7777 if is_ours else 0, st_mode=0o40775 if is_ours else state.st_mode
-        )
+        mode = 0o40775 if is_ours else state.st_mode
+        return SimpleNamespace(st_uid=state.st_uid, st_gid=7777 if is_ours else 0, st_mode=mode)
 
     monkeypatch.setattr(Path, "lstat", lstat)
     monkeypatch.setattr("pwd.getpwuid", lambda _: SimpleNamespace(pw_name="me"))

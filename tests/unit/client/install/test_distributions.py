@@ -69,9 +69,7 @@ def test_a_wheel_that_was_renamed_says_in_its_url_what_it_was_built_for(
         ("Name: flash_attn\n", None),
     ],
 )
-def test_what_is_half_installed_does_no_harm(
-    interpreter: Path, tmp_path: Path, metadata: str, version: str | None
-) -> None:
+def test_half_an_install_does_no_harm(interpreter: Path, tmp_path: Path, metadata: str, version: str | None) -> None:
     put(tmp_path / "site", metadata)
     found = installed_in(interpreter).get(FLASH)
     assert (found.version if found else None) == version

@@ -23,9 +23,8 @@ from wheelmill.names import project_name
 
 
 def other(version: str) -> Package:
-    wheel = PackageWheel(
-        name=f"einops-{version}-py3-none-any.whl", url="https://x.example/e.whl", hashes={"sha256": SHA}
-    )
+    name = f"einops-{version}-py3-none-any.whl"
+    wheel = PackageWheel(name=name, url="https://x.example/e.whl", hashes={"sha256": SHA})
     return Package(name=project_name("einops"), version=Version(version), wheels=[wheel])
 
 

@@ -10,7 +10,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.refusals import coded
-from tests.unit.client.targets import ARM, INDEX, LINUX, candidate, resolution
+from tests.unit.client.targets import ARM, CHOSEN, FLASH_ATTN, FLASH_ATTN_OF_INDEX, INDEX, LINUX, candidate, resolution
 from wheelmill.client.project.change import Edit, add_wheels, find_declared_cuda, remove_packages, removed_with
 from wheelmill.client.project.pyproject import UvPyproject
 from wheelmill.errors import UsageError
@@ -44,13 +44,10 @@ def test_the_cuda_of_a_declared_torch(requirement: str, indexes: list[str], cuda
         ('"torch==2.8.*",', "torch==2.11.*", "torch==2.11.*", ["torch==2.11.*"]),
     ],
 )
-def test_torch_that_is_asked_for_is_a_dependency_of_the_users_own(
-    had: str, asked: str, has: str, left: list[str], tmp_path: Path
-) -> None:
+def test_a_requested_torch_is_a_dependency(had: str, asked: str, has: str, left: list[str], tmp_path: Path) -> None:
     path = tmp_path / "pyproject.toml"
     path.write_text(PROJECT.format(torch=had))
-    wheel = candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl")
-    chosen = replace(resolution(wheel), asks_torch=True)
+    chosen = replace(resolution(FLASH_ATTN), asks_torch=True)
     add_wheels(UvPyproject.read(path), [Requirement(asked), Requirement("flash-attn")], [chosen]).write()
     assert UvPyproject.read(path).dependencies_on(TORCH) == [has]
     assert list(map(str, UvPyproject.read(path).asked)) == ["flash-attn"]
@@ -116,8 +113,7 @@ def test_a_wheel_that_one_environment_requires_has_a_marker(tmp_path: Path) -> N
 def test_a_torch_that_was_changed_by_hand_stays(tmp_path: Path) -> None:
     path = tmp_path / "pyproject.toml"
     path.write_text(PROJECT.format(torch=""))
-    wheel = candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl")
-    add_wheels(UvPyproject.read(path), [Requirement("flash-attn")], [resolution(wheel)]).write()
+    add_wheels(UvPyproject.read(path), [Requirement("flash-attn")], [resolution(FLASH_ATTN)]).write()
     path.write_text(path.read_text().replace("torch==2.11.*", "torch>=2.11"))
     remove_packages(UvPyproject.read(path), [project_name("flash-attn")]).write()
     assert '"torch>=2.11 ; sys_platform' in path.read_text()
@@ -127,12 +123,10 @@ def test_a_wheel_of_torch_that_is_named_by_its_url_stays(tmp_path: Path) -> None
     path = tmp_path / "pyproject.toml"
     url = "torch @ https://torch.example/torch-2.11.0%2Bcu130-cp312-cp312-linux_x86_64.whl"
     path.write_text(PROJECT.format(torch=f'"{url}",'))
-    chosen = resolution(candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl"))
-    chosen = replace(chosen, torch_backend=CudaVersion(13, 0).tag, torch_index="https://torch.example/cu130")
-    add_wheels(UvPyproject.read(path), [Requirement("flash-attn")], [chosen]).write()
+    add_wheels(UvPyproject.read(path), [Requirement("flash-attn")], [CHOSEN]).write()
     assert UvPyproject.read(path).dependencies_on(TORCH) == [url]
     assert "torch.example/cu130" not in path.read_text()
-    other = replace(chosen, environment=replace(LINUX, torch=TorchVersion(2, 12)))
+    other = replace(CHOSEN, environment=replace(LINUX, torch=TorchVersion(2, 12)))
     with pytest.raises(UsageError, check=coded("dependency-conflict", "torch 2.12")):
         add_wheels(UvPyproject.read(path), [Requirement("flash-attn")], [other])
 
@@ -150,8 +144,7 @@ def test_a_pin_of_ours_gives_way_to_another_torch(tmp_path: Path) -> None:
 def test_hatchling_is_told_that_urls_are_meant(tmp_path: Path) -> None:
     path = tmp_path / "pyproject.toml"
     path.write_text(PROJECT.format(torch="") + '[build-system]\nbuild-backend = "hatchling.build"\n')
-    wheel = candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl")
-    edit = add_wheels(UvPyproject.read(path), [Requirement("flash-attn")], [resolution(wheel)])
+    edit = add_wheels(UvPyproject.read(path), [Requirement("flash-attn")], [resolution(FLASH_ATTN)])
     assert b"allow-direct-references = true" in edit.contents[path]
     assert any("hatchling" in note for note in edit.notes)
 
@@ -199,8 +192,7 @@ explicit = true
 def test_markers_and_sources_for_other_machines_survive_updates(tmp_path: Path) -> None:
     path = tmp_path / "pyproject.toml"
     path.write_text(MARKED)
-    wheel = candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl", source=INDEX)
-    chosen = replace(resolution(wheel), torch_backend=CudaVersion(13, 0).tag, torch_index="https://torch.example/cu130")
+    chosen = replace(CHOSEN, choices=resolution(FLASH_ATTN_OF_INDEX).choices)
     for _ in range(2):
         add_wheels(UvPyproject.read(path), [Requirement("flash-attn")], [chosen]).write()
         found = tomllib.loads(path.read_text())
@@ -219,9 +211,7 @@ def test_markers_and_sources_for_other_machines_survive_updates(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(("tag", "noted"), [("cp312-cp312", True), ("cp38-abi3", False), ("py3-none", False)])
-def test_a_python_that_a_url_is_not_for_is_named_before_anything_is_written(
-    tag: str, tmp_path: Path, *, noted: bool
-) -> None:
+def test_a_python_unfit_for_a_url_is_named_before_anything_is_written(tag: str, tmp_path: Path, *, noted: bool) -> None:
     path = tmp_path / "pyproject.toml"
     path.write_text('[project]\nname = "mine"\nversion = "1"\nrequires-python = ">=3.12"\n')
     chosen = resolution(candidate(f"flash_attn-2.8.3-{tag}-linux_x86_64.whl"))
@@ -232,6 +222,5 @@ def test_a_python_that_a_url_is_not_for_is_named_before_anything_is_written(
 def test_a_source_with_a_marker_that_is_none_is_named(tmp_path: Path) -> None:
     path = tmp_path / "pyproject.toml"
     path.write_text(MARKED.replace("os_name == 'posix'\"}", 'posix"}'))
-    wheel = candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl")
     with pytest.raises(UsageError, check=coded("marker-invalid", "posix")):
-        add_wheels(UvPyproject.read(path), [Requirement("flash-attn")], [resolution(wheel)])
+        add_wheels(UvPyproject.read(path), [Requirement("flash-attn")], [resolution(FLASH_ATTN)])

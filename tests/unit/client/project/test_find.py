@@ -38,11 +38,7 @@ def write(folder: Path, files: dict[str, str]) -> None:
         ({"pyproject.toml": PLAIN}, "uv project", "pyproject.toml"),
         ({"pyproject.toml": PLAIN, ".venv/pyvenv.cfg": BY_UV}, "uv project", "pyproject.toml"),
         ({"pyproject.toml": PLAIN, ".venv/pyvenv.cfg": BY_HAND}, "project without a tool of its own", "pyproject.toml"),
-        (
-            {"pyproject.toml": PLAIN, ".venv/pyvenv.cfg": BY_HAND, "uv.lock": ""},
-            "uv project",
-            "pyproject.toml",
-        ),
+        ({"pyproject.toml": PLAIN, ".venv/pyvenv.cfg": BY_HAND, "uv.lock": ""}, "uv project", "pyproject.toml"),
         ({"pyproject.toml": PLAIN + "[tool.uv]\n"}, "uv project", "pyproject.toml"),
         ({"pyproject.toml": PLAIN + "[tool.poetry]\n"}, "poetry project", "pyproject.toml"),
         ({"pyproject.toml": PLAIN, "poetry.lock": ""}, "poetry project", "pyproject.toml"),
@@ -98,9 +94,7 @@ def test_a_member_belongs_to_its_workspace(folder: Path) -> None:
     assert find_project(None).kind == "uv project"
 
 
-def test_an_active_environment_is_no_reason_to_change_conda_itself(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_conda_itself_is_not_changed_if_active(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path / "base", {"conda-meta/history": "", "condabin/conda": ""})
     write(tmp_path / "mine", {"conda-meta/history": ""})
     monkeypatch.setenv("CONDA_PREFIX", os.fspath(tmp_path / "base"))

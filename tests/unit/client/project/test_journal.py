@@ -196,9 +196,7 @@ def test_an_environment_that_cannot_be_written_is_refused_before_anything_change
     assert files_in(state) == []
 
 
-def test_without_a_folder_for_journals_nothing_is_changed(
-    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_journal_nothing_is_changed(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
     with pytest.raises(UsageError) as caught, change_in(project):
@@ -452,9 +450,7 @@ def test_a_snapshot_that_is_not_whole_removes_nothing(project: Path, state: Path
     assert files_in(state / "journals") == []
 
 
-def test_what_cannot_be_put_back_now_is_put_back_by_the_next_command(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_undone_now_is_by_the_next_command(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise OSError(28, "No space left on device", "uv.lock")
 
@@ -467,9 +463,7 @@ def test_what_cannot_be_put_back_now_is_put_back_by_the_next_command(
         assert content_of(project) == before
 
 
-def test_a_disk_that_is_full_has_room_again_when_what_was_made_is_removed(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_removing_what_was_made_gives_a_full_disk_room_again(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def write(path: Path, content: bytes, *, mode: int = 0o600) -> None:
         in_the_way = (project / ".venv").exists() or (project / "uv.lock").exists()
         if path.is_relative_to(project) and in_the_way:
@@ -489,9 +483,7 @@ def test_a_disk_that_is_full_has_room_again_when_what_was_made_is_removed(
     assert content_of(project) == before
 
 
-def test_an_environment_that_cannot_be_put_back_keeps_no_file_from_it(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_environment_stuck_half_way_keeps_no_file(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise OSError(1, "Operation not permitted", ".venv")
 

@@ -8,7 +8,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.refusals import coded
-from tests.unit.client.targets import ARM, INDEX, LINUX, LINUX_313, SHA, candidate, resolution
+from tests.unit.client.targets import ARM, FLASH_ATTN_OF_INDEX, INDEX, LINUX, LINUX_313, SHA, candidate, resolution
 from wheelmill.client.lock.pins import Pin, pins_of
 from wheelmill.client.project.change import Edit, add_wheels, remove_packages
 from wheelmill.client.project.pyproject import EXTRAS, GROUPS, PROJECT_LIST, PyprojectEditor, UvPyproject
@@ -43,8 +43,7 @@ def read(tmp_path: Path, text: str) -> PyprojectEditor:
 def test_a_dependency_is_replaced_where_it_stands_and_comments_stay(tmp_path: Path) -> None:
     """gpkg 0.4.3 appends a second flash-attn and leaves torch==2.5.0 beside wheels for torch 2.8."""
     pyproject = read(tmp_path, COMMENTED)
-    wheel = candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl", source=INDEX)
-    for project, pins in pins_of([resolution(wheel)]).items():
+    for project, pins in pins_of([resolution(FLASH_ATTN_OF_INDEX)]).items():
         pyproject.pin(project, pins)
     assert (
         pyproject.text
@@ -117,8 +116,7 @@ def test_a_new_project_is_for_every_python_that_was_asked_for(tmp_path: Path) ->
 def test_dropping_undoes_pinning(tmp_path: Path) -> None:
     before = '[project]\nname = "x"\ndependencies = [\n    "rich",  # tables\n]\n'
     pyproject = read(tmp_path, before)
-    wheel = candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl", source=INDEX)
-    pyproject.pin(FLASH, pins_of([resolution(wheel)])[FLASH])
+    pyproject.pin(FLASH, pins_of([resolution(FLASH_ATTN_OF_INDEX)])[FLASH])
     pyproject.ask([])
     pyproject.pin(FLASH, [])
     assert pyproject.text == before
@@ -159,9 +157,8 @@ def test_indexes_on_one_line_stay_on_one_line(tmp_path: Path) -> None:
 def test_lines_end_as_they_did(tmp_path: Path) -> None:
     path = tmp_path / "pyproject.toml"
     path.write_bytes(COMMENTED.replace("\n", "\r\n").encode().replace(b"torch==2.5.0", b"torch"))
-    wheel = candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl", source=INDEX)
     for changed in (True, False):
-        edit = add_wheels(UvPyproject.read(path), [Requirement("flash-attn")], [resolution(wheel)])
+        edit = add_wheels(UvPyproject.read(path), [Requirement("flash-attn")], [resolution(FLASH_ATTN_OF_INDEX)])
         edit.write()
         assert bool(edit.contents) is changed
         content = path.read_bytes()
@@ -200,9 +197,8 @@ def test_a_dependency_stands_below_comments_that_no_comma_comes_before(items: st
 )
 def test_what_could_not_be_written_in_its_place_is_refused(text: str, tmp_path: Path) -> None:
     pyproject = read(tmp_path, text)
-    wheel = candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl", source=INDEX)
     with pytest.raises(UsageError, check=coded("toml-form-unsupported")):
-        add_wheels(pyproject, [Requirement("flash-attn")], [resolution(wheel)])
+        add_wheels(pyproject, [Requirement("flash-attn")], [resolution(FLASH_ATTN_OF_INDEX)])
 
 
 @pytest.mark.parametrize("key", ["torch-for", "torch-was"])
@@ -221,8 +217,7 @@ def test_what_was_noted_of_torch_and_was_spoilt_is_told(key: str, value: str, co
 def test_torch_that_is_removed_does_not_come_back(steps: list[list[ProjectName]], tmp_path: Path) -> None:
     path = tmp_path / "pyproject.toml"
     path.write_text('[project]\ndependencies = ["torch>=2", "rich"]\n')
-    wheel = candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl", source=INDEX)
-    add_wheels(UvPyproject.read(path), [Requirement("flash-attn")], [resolution(wheel)]).write()
+    add_wheels(UvPyproject.read(path), [Requirement("flash-attn")], [resolution(FLASH_ATTN_OF_INDEX)]).write()
     for step in steps:
         remove_packages(UvPyproject.read(path), step).write()
     found = tomllib.loads(path.read_text())
@@ -233,10 +228,9 @@ def test_torch_that_is_removed_does_not_come_back(steps: list[list[ProjectName]]
 def test_a_source_of_a_persons_own_that_gives_way_is_told(tmp_path: Path) -> None:
     path = tmp_path / "pyproject.toml"
     path.write_text('[project]\ndependencies = ["flash-attn"]\n[tool.uv.sources]\nflash-attn = { git = "https://g" }\n')
-    wheel = candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl", source=INDEX)
     told = []
     for _ in range(2):
-        edit = add_wheels(UvPyproject.read(path), [Requirement("flash-attn")], [resolution(wheel)])
+        edit = add_wheels(UvPyproject.read(path), [Requirement("flash-attn")], [resolution(FLASH_ATTN_OF_INDEX)])
         edit.write()
         told.append(any("flash-attn no longer comes from" in note for note in edit.notes))
     assert told == [True, False]
@@ -295,7 +289,7 @@ def test_the_chosen_list_gets_what_stands_nowhere(tmp_path: Path) -> None:
     pyproject.choose_list((*EXTRAS, "gpu"))
     assert pyproject.lists[project_name("rich")] == (*EXTRAS, "gpu")
     pyproject.choose_list((*GROUPS, "train"))
-    assert {each for each, keys in pyproject.lists.items() if keys == (*GROUPS, "train")} == {
+    assert {name for name, keys in pyproject.lists.items() if keys == (*GROUPS, "train")} == {
         "flash-attn",
         "mamba-ssm",
         "rich",
@@ -341,9 +335,8 @@ TORCH_INDEX = "https://mirror.example/whl/cu126"
 
 
 def add_for_another_cuda(path: Path) -> Edit:
-    chosen = resolution(
-        candidate("flash_attn-2.8.3+cu126torch2.8-cp312-cp312-linux_x86_64.whl"), environment=OTHER_CUDA
-    )
+    filename = "flash_attn-2.8.3+cu126torch2.8-cp312-cp312-linux_x86_64.whl"
+    chosen = resolution(candidate(filename), environment=OTHER_CUDA)
     chosen = replace(chosen, torch_backend=CudaVersion(12, 6).tag, torch_index=TORCH_INDEX)
     edit = add_wheels(UvPyproject.read(path), [Requirement("flash-attn")], [chosen])
     edit.write()

@@ -100,9 +100,8 @@ def test_a_lock_does_not_overwrite_requirements(tmp_path: Path) -> None:
 
 def test_lines_between_the_marks_that_are_no_requirements_are_all_named(tmp_path: Path) -> None:
     path = tmp_path / "requirements.txt"
-    path.write_bytes(
-        RequirementsFile(path=path, command="add").with_ours(list(block([], [], frozenset(), [], ["demo==1"])))
-    )
+    lines = list(block([], [], frozenset(), [], ["demo==1"]))
+    path.write_bytes(RequirementsFile(path=path, command="add").with_ours(lines))
     path.write_text(path.read_text().replace("demo==1\n", "demo==1\n# asked for: @@\ndemo = 1\n-c other.txt\n# mine\n"))
     with pytest.raises(UsageError) as told:
         RequirementsFile.read(path)

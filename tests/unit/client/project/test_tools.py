@@ -9,7 +9,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.refusals import coded
-from tests.unit.client.targets import ARM, LINUX, candidate, resolution
+from tests.unit.client.targets import ARM, CHOSEN, FLASH_ATTN, LINUX, candidate, resolution
 from wheelmill.client.project.change import add_wheels, remove_packages
 from wheelmill.client.project.declared import read_declared, torch_indexes
 from wheelmill.client.project.pyproject import EXTRAS, GROUPS, PyprojectEditor, UvPyproject
@@ -25,9 +25,7 @@ def torch_after_adding(torch: str, folder: Path) -> tuple[object, str]:
     """How a project from before Poetry 2 depends on torch when a wheel was added, and all of its file."""
     path = folder / "pyproject.toml"
     path.write_text(PROJECT.format(torch=torch))
-    chosen = resolution(candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl"))
-    chosen = replace(chosen, torch_backend=CudaVersion(13, 0).tag, torch_index="https://torch.example/cu130")
-    add_wheels(PoetryPyproject.read(path), [Requirement("flash-attn")], [chosen]).write()
+    add_wheels(PoetryPyproject.read(path), [Requirement("flash-attn")], [CHOSEN]).write()
     table = PoetryPyproject.read(path).table("tool", "poetry", "dependencies") or {}
     return table["torch"], path.read_text()
 
@@ -47,13 +45,9 @@ def test_torch_with_extras_and_no_source_gets_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "torch",
     [
-        "'^2.0'  # mine",
-        '">=2.0,<3"',
-        '{ version = "^2.0", extras = ["opt"] }',
-        '{version="^2.0", source = "near"}',
-        '[{version="^2.0", markers="os_name == \'posix\'"}]',
-        "'2.11.0'  # narrow",
-        "['2.11.0', {version=\"2.11.1\", markers=\"os_name == 'nt'\"}]  # narrow",
+        *("'^2.0'  # mine", '">=2.0,<3"', '{ version = "^2.0", extras = ["opt"] }'),
+        *('{version="^2.0", source = "near"}', '[{version="^2.0", markers="os_name == \'posix\'"}]'),
+        *("'2.11.0'  # narrow", "['2.11.0', {version=\"2.11.1\", markers=\"os_name == 'nt'\"}]  # narrow"),
     ],
 )
 def test_how_a_person_wrote_torch_comes_back(torch: str, tmp_path: Path) -> None:
@@ -77,9 +71,7 @@ def test_an_entry_of_torch_for_the_target_gets_the_source_and_loses_it_again(tex
     path = tmp_path / "pyproject.toml"
     path.write_text(text.replace("'a'", "\"os_name == 'posix'\"").replace("'b'", "\"os_name == 'nt'\""))
     before = PoetryPyproject.read(path).dependencies_on(TORCH)
-    chosen = resolution(candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl"))
-    chosen = replace(chosen, torch_backend=CudaVersion(13, 0).tag, torch_index="https://torch.example/cu130")
-    add_wheels(PoetryPyproject.read(path), [Requirement("flash-attn")], [chosen]).write()
+    add_wheels(PoetryPyproject.read(path), [Requirement("flash-attn")], [CHOSEN]).write()
     assert PoetryPyproject.read(path).dependencies_on(TORCH) == before
     assert path.read_text().count('source = "wheelmill-pytorch-cu130"') == sum('"nt"' not in each for each in before)
     assert path.read_text().count("https://torch.example/cu130") == 1
@@ -116,9 +108,7 @@ def test_torch_of_a_group_has_its_source_in_poetrys_table_of_that_group(tmp_path
     path.write_text('[tool.poetry.dependencies]\nrich = "*"\n')
     pyproject = PoetryPyproject.read(path)
     pyproject.choose_list((*GROUPS, "train"))
-    chosen = resolution(candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl"))
-    chosen = replace(chosen, torch_backend=CudaVersion(13, 0).tag, torch_index="https://torch.example/cu130")
-    add_wheels(pyproject, [Requirement("flash-attn")], [chosen]).write()
+    add_wheels(pyproject, [Requirement("flash-attn")], [CHOSEN]).write()
     found = tomllib.loads(path.read_text())
     torch = found["tool"]["poetry"]["group"]["train"]["dependencies"]["torch"]
     assert torch["source"] == "wheelmill-pytorch-cu130"
@@ -144,8 +134,7 @@ def test_torch_that_is_removed_does_not_come_back(torch: str, steps: list[list[P
 def test_torch_in_a_table_of_its_own_comes_back_in_meaning(tmp_path: Path) -> None:
     path = tmp_path / "pyproject.toml"
     path.write_text('[[tool.poetry.dependencies.torch]]\nversion = "^2.0"\n')
-    chosen = resolution(candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl"))
-    add_wheels(PoetryPyproject.read(path), [Requirement("flash-attn")], [chosen]).write()
+    add_wheels(PoetryPyproject.read(path), [Requirement("flash-attn")], [resolution(FLASH_ATTN)]).write()
     remove_packages(PoetryPyproject.read(path), [FLASH]).write()
     assert PoetryPyproject.read(path).dependencies_on(project_name("torch")) == ["torch<3,>=2.0"]
 
@@ -227,13 +216,10 @@ def test_sources_of_pdm_that_are_no_tables_are_named(sources: str, tmp_path: Pat
         "[tool.hatch.envs.default]\ntype = '''\n[virtual]\n\n'''\n",
     ],
 )
-def test_tables_stand_between_blank_lines_and_leave_none(
-    editor: type[PyprojectEditor], below: str, tmp_path: Path
-) -> None:
+def test_tables_leave_no_extra_blank_lines(editor: type[PyprojectEditor], below: str, tmp_path: Path) -> None:
     path, had = tmp_path / "pyproject.toml", f"[project]\nname = 'x'\nversion = '1'\ndependencies = []\n\n{below}"
     path.write_text(had)
-    chosen = resolution(candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl"))
-    add_wheels(editor.read(path), [Requirement("flash-attn")], [chosen]).write()
+    add_wheels(editor.read(path), [Requirement("flash-attn")], [resolution(FLASH_ATTN)]).write()
     lines = path.read_text().splitlines()
     dense = [line for above, line in pairwise(lines) if line.startswith("[") and above and line != "[virtual]"]
     assert (dense, lines[-1] == "") == ([], False)

@@ -87,9 +87,8 @@ def test_an_index_is_asked_with_the_joined_digits_of_torch() -> None:
     [((), True), (("linux_x86_64", "win_amd64"), True), (("win_amd64",), False), (("macosx_arm64",), False)],
 )
 def test_a_source_for_other_platforms_is_not_asked(platforms: tuple[str, ...], *, asked: bool) -> None:
-    source = Source(
-        name="a", kind=SourceKind.GITHUB, url="https://a.example/", platforms=tuple(map(Platform.parse, platforms))
-    )
+    names = tuple(map(Platform.parse, platforms))
+    source = Source(name="a", kind=SourceKind.GITHUB, url="https://a.example/", platforms=names)
     assert bool(places_of(DEMO, [source], [TARGET], read_facts())) is asked
     mac = replace(TARGET, platform=Platform.parse("macosx_14_0_arm64"), cuda=None, libc=None)
     assert bool(places_of(DEMO, [source], [mac], read_facts())) is (not platforms or "macosx_arm64" in platforms)
@@ -192,7 +191,7 @@ def test_an_index_is_asked_for_its_projects_once_a_name_is_wrong(server: PageSer
     assert len(server.asked) == asked
 
 
-def test_a_shell_is_offered_what_is_known(
+def test_shells_are_offered(
     server: PageServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("_WHEELMILL_COMPLETE", "complete_bash")
@@ -229,12 +228,8 @@ def test_a_slip_has_few_answers() -> None:
 
 
 NAMES = (
-    "demo-1.0-py3-none-any.whl",
-    "demo-1.0-1-py3-none-any.whl",
-    "demo-1.0-py3-none-any-cu130.whl",
-    "demo-1.0-2-py3-none-any-null.whl",
-    "demo-1.0+torch2.11-py3-none-any-cu130.whl",
-    "demo-1.0-variants.json",
+    *("demo-1.0-py3-none-any.whl", "demo-1.0-1-py3-none-any.whl", "demo-1.0-py3-none-any-cu130.whl"),
+    *("demo-1.0-2-py3-none-any-null.whl", "demo-1.0+torch2.11-py3-none-any-cu130.whl", "demo-1.0-variants.json"),
     "demo-1.0.tar.gz",
 )
 SHA = "ab" * 32
@@ -271,7 +266,7 @@ def as_json() -> Answer:
 def test_a_page_has_both_each_by_itself(answer: Answer, server: PageServer) -> None:
     plain, variants = read(server, answer)
     assert sorted(plain) == sorted(NAMES[:2])
-    assert {each.candidate.filename: each.label for each in variants} == {
+    assert {it.candidate.filename: it.label for it in variants} == {
         NAMES[2]: "cu130",
         NAMES[3]: "null",
         NAMES[4]: "cu130",

@@ -78,9 +78,7 @@ COMMANDS: dict[str, Callable[[Search], object]] = {
 
 @pytest.mark.parametrize("first", [Answer(status=404), Answer(links_page(MISFIT)), Answer(links_page())])
 @pytest.mark.parametrize("command", COMMANDS)
-def test_what_is_published_after_it_was_missed_is_found_by_the_next_command(
-    server: PageServer, command: str, first: Answer
-) -> None:
+def test_a_wheel_published_after_a_miss_is_found_next_time(server: PageServer, command: str, first: Answer) -> None:
     server.pages["/wheels/"] = first
     find_any = partial(COMMANDS[command], Search(named=(f"find-links:{server.url}/wheels/",), inspect=False))
     assert not find_any()
@@ -164,9 +162,7 @@ def test_each_source_has_one_outcome_for_each_project(server: PageServer) -> Non
     ]
 
 
-def test_a_link_page_that_is_not_there_is_a_warning_and_an_index_without_the_project_is_none(
-    server: PageServer,
-) -> None:
+def test_a_missing_link_page_warns_and_a_missing_project_does_not(server: PageServer) -> None:
     resolution = find(f"find-links:{server.url}/wheels/", f"{server.url}/simple/")
     assert resolution.warnings == (f"{server.url}/wheels/: there is no such page (404)",)
 

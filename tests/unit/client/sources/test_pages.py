@@ -69,9 +69,7 @@ def test_a_link_that_is_no_url_is_passed_over(server: PageServer) -> None:
 
 @pytest.mark.parametrize("sign", ["@", "&#64;", "&#x40;", "&commat;"])
 @pytest.mark.parametrize("is_base", [False, True])
-def test_no_password_of_a_page_is_kept_or_passed_on(
-    sign: str, server: PageServer, tmp_path: Path, *, is_base: bool
-) -> None:
+def test_no_password_is_kept_or_passed_on(sign: str, server: PageServer, tmp_path: Path, *, is_base: bool) -> None:
     there = server.url.replace("//", f"//somebody:s3cret{sign}") + "/wheels/"
     body = f'<base href="{there}"><a href="{WHEEL}">' if is_base else f'<a href="{there}{WHEEL}">'
     server.pages["/wheels/"] = Answer(f"{body}{WHEEL}</a>".encode())
@@ -93,9 +91,7 @@ def test_html_attributes_are_read_in_any_quotes(server: PageServer) -> None:
     assert (choice.candidate.requires_python, choice.candidate.has_metadata) == (">=3.9", True)
 
 
-def test_all_pages_of_releases_are_read_where_gpkg_reads_the_first(
-    server: PageServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_pages_of_releases_are_read_unlike_in_gpkg(server: PageServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_API_URL", server.url)
     path = "/repos/a/b/releases?per_page=30"
     first = [release(asset("other-1.0-py3-none-any.whl")), release(asset(OTHER), draft=True)]
@@ -122,9 +118,7 @@ def test_pages_that_never_end_are_left_after_a_hundred(server: PageServer, monke
     assert resolution.warnings == (f"{server.url}/5/: more than 5 pages lead to it",)
 
 
-def test_a_page_of_more_entries_than_there_is_memory_for_is_no_index(
-    server: PageServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_of_too_many_entries_for_memory_is_no_index(server: PageServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_pages, "MAX_VALUES", 1 << 10)
     files = b'{"files": [' + b"[]," * (1 << 10) + b"[],[]]}"
     server.pages["/simple/demo/"] = Answer(files, headers={"Content-Type": JSON})
@@ -148,16 +142,13 @@ def test_a_page_that_did_not_change_is_not_sent_again(server: PageServer) -> Non
 
 
 @pytest.mark.parametrize(("age", "asked_again_with"), [(0, False), (5, True)])
-def test_the_time_of_a_change_counts_where_no_other_came_in_its_second(
-    age: int, server: PageServer, *, asked_again_with: bool
-) -> None:
+def test_a_lone_change_of_a_second_counts_by_its_time(age: int, server: PageServer, *, asked_again_with: bool) -> None:
     page = links_page(WHEEL)
 
     def answer(_: Mapping[str, str]) -> Answer:
         modified = formatdate(time.time() - age, usegmt=True)
-        return Answer(
-            page, headers={"Content-Type": "text/html", "Cache-Control": "no-cache", "Last-Modified": modified}
-        )
+        headers = {"Content-Type": "text/html", "Cache-Control": "no-cache", "Last-Modified": modified}
+        return Answer(page, headers=headers)
 
     server.pages["/wheels/"] = answer
     for _ in range(2):
@@ -258,9 +249,7 @@ def test_a_database_that_was_left_without_tables_is_begun_anew(tmp_path: Path, m
 
 
 @pytest.mark.parametrize("lock", ["IMMEDIATE", "EXCLUSIVE"])
-def test_a_database_that_somebody_keeps_is_given_up_soon_with_a_warning(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lock: str
-) -> None:
+def test_a_locked_database_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lock: str) -> None:
     monkeypatch.setattr(pages, "_LOCK_SECONDS", 0.01)
     with PageCache(tmp_path) as cache:
         cache.keep_fact("before", "content")

@@ -60,9 +60,7 @@ def names(warnings: list[str]) -> Names:
     return of
 
 
-def test_a_published_list_takes_the_place_of_the_one_that_ships(
-    publish: Callable[[bytes], None], names: Names, server: PageServer
-) -> None:
+def test_a_published_list_replaces_ours(publish: Callable[[bytes], None], names: Names, server: PageServer) -> None:
     publish(NEWER)
     assert names() == names() == names(offline=True) == ["new"]
     assert [path for path, _ in server.asked] == ["/sources.yml.sha256", "/sources.yml"]
@@ -124,7 +122,7 @@ def test_a_list_that_cannot_be_trusted_or_read_changes_nothing(
     assert "the list of sources that ships" in warnings[0]
 
 
-def test_the_last_list_stays_in_use(
+def test_the_last_list_stays(
     publish: Callable[[bytes], None], names: Names, server: PageServer, warnings: list[str]
 ) -> None:
     publish(NEWER)
@@ -134,9 +132,7 @@ def test_the_last_list_stays_in_use(
     assert "the last list" in warnings[0]
 
 
-def test_a_site_that_does_not_answer_is_a_warning(
-    names: Names, warnings: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_silent_site_is_a_warning(names: Names, warnings: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WHEELMILL_SITE", "http://127.0.0.1:9/")
     monkeypatch.setattr(time, "sleep", lambda _: None)
     assert len(names()) == SHIPPED

@@ -58,13 +58,7 @@ def test_a_word_is_a_source(word: str, kind: SourceKind, url: str) -> None:
 @pytest.mark.parametrize(
     "word",
     [
-        *(
-            "github:owner",
-            "github:a/../b",
-            "huggingface:a",
-            "simple:ftp://host.test/",
-            "ftp://host.test/",
-        ),
+        *("github:owner", "github:a/../b", "huggingface:a", "simple:ftp://host.test/", "ftp://host.test/"),
         *("simple:", "simple:https://host.test/{version}/", "https://host.test/cu{cuda/"),
         *(
             "simple:https://host.test/${SECRET}/",

@@ -71,9 +71,7 @@ def test_each_of_the_others_says_why_not(seven: PageServer) -> None:
     assert "the provider, somebody_elses.plugin:Plugin or somebody-elses, is neither" in reason(found, "arm")
 
 
-def test_without_a_driver_it_is_the_null_variant_after_those_of_the_processor(
-    seven: PageServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_driver_null_follows_those_of_processors(seven: PageServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wheelmill.client.variants.machine.x86_64_level", lambda: 2)
     found = explained(seven, TARGET)
     assert labels(found) == ["null", None]
@@ -160,9 +158,7 @@ def test_a_draft_that_is_not_known_is_read_with_a_warning(server: PageServer, tm
         (None, "names no provider"),
     ],
 )
-def test_another_provider_is_not_taken_for_one_that_is_known(
-    provider: object, said: str, server: PageServer, tmp_path: Path
-) -> None:
+def test_an_unknown_provider_is_not_ours(provider: object, said: str, server: PageServer, tmp_path: Path) -> None:
     serve_variants(server, tmp_path, {"cu": gpu("90_real")}, providers={"nvidia": provider} if provider else {})
     found = explained(server)
     assert labels(found) == [None]
@@ -272,9 +268,7 @@ def test_the_null_variant_is_of_a_machine_whose_gpu_is_unseen_or_may_run_it(
         assert found.command is None
 
 
-def test_the_null_variant_beside_variants_of_processors_alone_is_for_every_gpu(
-    server: PageServer, tmp_path: Path
-) -> None:
+def test_null_beside_variants_of_processors_alone_is_for_every_gpu(server: PageServer, tmp_path: Path) -> None:
     serve_variants(server, tmp_path, {"arm": SEVEN["arm"], "null": {}}, plain=False)
     found = explained(server)
     assert labels(found) == ["null"]

@@ -33,9 +33,7 @@ def machine(driver: str | None, *gpus: str) -> TargetEnvironment:
 @pytest.mark.parametrize(
     ("driver", "cuda"), [("570.86.10", "12.8"), ("580.65.06", "13.0"), ("560.0.0", "12.4"), ("999.0", "13.2")]
 )
-def test_a_driver_knows_the_newest_cuda_that_came_with_it_or_before(
-    driver: str, cuda: str, facts: Compatibility
-) -> None:
+def test_a_driver_has_the_newest_cuda_that_came_by_then(driver: str, cuda: str, facts: Compatibility) -> None:
     found = nvidia_of(machine(driver, "9.0"), facts)
     assert found.says == f"the driver knows CUDA {cuda} (driver {driver}), and the GPU is sm_90"
     assert found.values["cuda_version_lower_bound"][0] == cuda
@@ -81,9 +79,7 @@ def test_variables_say_what_nobody_said_by_hand(facts: Compatibility, monkeypatc
 
 
 @pytest.mark.parametrize("text", ["new", "580.65.06", "12.8; rm", "9" * 5000, "12.9999999999"])
-def test_a_variable_without_a_cuda_is_an_error(
-    text: str, facts: Compatibility, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_variable_without_cuda_is_an_error(text: str, facts: Compatibility, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(FORCED_CUDA, text)
     with pytest.raises(UsageError, match=FORCED_CUDA):
         nvidia_of(LINUX, facts)
@@ -101,7 +97,7 @@ def test_a_variable_without_a_cuda_is_an_error(
         (("what", "_real", "x_virtual"), "9.0", None),
     ],
 )
-def test_where_installers_and_cuda_differ_is_said(
+def test_differences_from_installers_are_said(
     values: tuple[str, ...], gpu: str, note: str | None, facts: Compatibility
 ) -> None:
     target = machine("580.65.06", gpu)
@@ -128,13 +124,9 @@ def test_the_first_namespace_weighs_most_then_the_feature_then_the_value() -> No
     assert in_order(Priorities(namespace=("blas", "cpu")), {**v2, **mkl}, mkl, v3, v2)
 
 
-def test_of_several_values_the_best_that_fits_counts() -> None:
-    both, one = {"cpu": {"level": ("v9", "v3", "v1")}}, {"cpu": {"level": ("v2",)}}
-    assert in_order(BY_CPU, both, one)
-
-
-def test_more_properties_come_before_fewer() -> None:
+def test_the_best_value_that_fits_counts_and_more_properties_come_before_fewer() -> None:
     v3 = {"level": ("v3",)}
+    assert in_order(BY_CPU, {"cpu": {"level": ("v9", "v3", "v1")}}, {"cpu": {"level": ("v2",)}})
     assert in_order(BY_CPU, {"cpu": {**v3, "aes": ("on",)}}, {"cpu": v3}, {})
 
 

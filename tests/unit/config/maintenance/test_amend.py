@@ -62,9 +62,7 @@ defaults: {python: ">=3.11"}
         ),
     ],
 )
-def test_the_entries_that_are_kept_stay_as_they_are(
-    tmp_path: Path, kept: tuple[str, ...], removed: tuple[str, ...]
-) -> None:
+def test_the_entries_that_stay_are_unchanged(tmp_path: Path, kept: tuple[str, ...], removed: tuple[str, ...]) -> None:
     path = tmp_path / "packages.yml"
     path.write_text(ENTRIES)
     keep_packages(path, {project_name(name) for name in kept})
@@ -99,9 +97,7 @@ def test_entries_that_cannot_be_taken_out_leave_the_file_as_it_was(tmp_path: Pat
         ),
     ],
 )
-def test_a_value_changes_and_every_other_byte_stays(
-    tmp_path: Path, key_path: KeyPath, value: Any, line: str, changed: str
-) -> None:
+def test_a_value_changes_alone(tmp_path: Path, key_path: KeyPath, value: Any, line: str, changed: str) -> None:
     path = tmp_path / "facts.yml"
     path.write_text(TEXT)
     amend(path, {key_path: value})
@@ -158,9 +154,7 @@ def test_a_key_with_one_value_is_added_or_replaced(tmp_path: Path, text: str, am
         ("a: {}", [("a", "b"), ("a", "c")], 'a:\n  "b":\n    e: "f"\n  "c":\n    e: "f"'),
     ],
 )
-def test_a_mapping_that_is_empty_gets_its_first_keys(
-    tmp_path: Path, text: str, keys: list[KeyPath], amended: str
-) -> None:
+def test_an_empty_mapping_gets_its_first_keys(tmp_path: Path, text: str, keys: list[KeyPath], amended: str) -> None:
     path = tmp_path / "facts.yml"
     path.write_text(text)
     amend(path, {key_path: {"e": "f"} for key_path in keys})
@@ -177,15 +171,10 @@ def test_a_mapping_that_is_empty_gets_its_first_keys(
     ],
     ids=["a list in lines", "a new key in brackets", "text that needs quotes", "text that would be a number"],
 )
-def test_a_file_that_would_say_something_else_is_left_alone(
-    tmp_path: Path, text: str, key_path: KeyPath, value: Any
-) -> None:
+def test_an_edit_that_changes_more_is_refused(tmp_path: Path, text: str, key_path: KeyPath, value: Any) -> None:
     path = tmp_path / "facts.yml"
     path.write_text(text)
-    with pytest.raises(
-        ConfigurationError,
-        check=coded("configuration-invalid", "facts.yml:1:1: "),
-    ):
+    with pytest.raises(ConfigurationError, check=coded("configuration-invalid", "facts.yml:1:1: ")):
         amend(path, {key_path: value})
     assert path.read_text() == text
 
@@ -251,9 +240,7 @@ OWN_ARGUMENTS = PACKAGES.replace('six: {versions: ["1.0"]', 'six: {versions: ["1
         (PACKAGES + "defaults: [a, list]\n", PACKAGES, set()),
     ],
 )
-def test_a_default_of_the_build_changes_the_packages_that_take_it(
-    before: str, after: str, changed: set[str], tmp_path: Path
-) -> None:
+def test_build_defaults_change_packages_with_them(before: str, after: str, changed: set[str], tmp_path: Path) -> None:
     folder = folder_of(tmp_path, {"packages.yml": before})
     (folder / "packages.yml").write_text(after)
     assert changed_since(load_config(folder), "HEAD") == changed
@@ -271,9 +258,7 @@ def test_a_default_of_the_build_changes_the_packages_that_take_it(
         ('python: ">=3.11"', {"python": ">=3.11"}, {"python": ">=3.11"}),  # it may be built for others, too
     ],
 )
-def test_a_new_entry_says_what_the_defaults_do_not(
-    defaults: str, entry: dict[str, Any], written: dict[str, Any], tmp_path: Path
-) -> None:
+def test_no_default_is_repeated(defaults: str, entry: dict[str, Any], written: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "packages.yml"
     path.write_text(f"defaults: {{{defaults}}}\npackages: {{}}\n")
     assert without_defaults(path, entry) == written
@@ -288,9 +273,7 @@ def git_shows(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("before", ["- a list", "packages: [a, list]", "packages: {one: *nobody}"])
-def test_a_file_that_said_nothing_of_packages_makes_all_of_them_new(
-    before: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_in_a_file_without_packages_all_are_new(before: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     git_shows(before, monkeypatch)
     (tmp_path / "packages.yml").write_text('packages: {one: {versions: ["1.0"]}, two: {versions: ["1.0"]}}')
     assert changed_since(load_config(tmp_path), "HEAD") == {"one", "two"}

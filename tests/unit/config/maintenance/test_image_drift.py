@@ -115,9 +115,7 @@ def test_a_toolkit_without_images_leaves_what_is_pinned(path: Path, tags: Tags, 
     [("11.8", "11.8.0", "ubuntu22.04"), ("13.0", "13.0.2", "ubuntu22.04"), ("13.3", "13.3.1", "ubuntu24.04")],
     ids=["before all", "between two", "behind all"],
 )
-def test_a_missing_cuda_has_images_named_as_the_nearest_ones(
-    path: Path, tags: Tags, cuda: str, toolkit: str, system: str
-) -> None:
+def test_a_missing_cuda_gets_the_nearest_names(path: Path, tags: Tags, cuda: str, toolkit: str, system: str) -> None:
     new = {f"{CUDA}:{toolkit}-{kind}-{system}": LATER for kind in ("devel", "runtime")}
     (difference,) = drift(path, tags | new, **{cuda: toolkit}).differences
     devel, runtime = (f"{CUDA}:{toolkit}-{kind}-{system}@{LATER}" for kind in ("devel", "runtime"))
@@ -178,11 +176,8 @@ def test_the_file_that_ships_can_be_brought_up_to_date(tmp_path: Path) -> None:
     write_image_differences(path, found.differences, checked=CHECKED)
 
     after = load_images(tmp_path)
-    pinned = [
-        *after.manylinux.images.values(),
-        after.plain.image,
-        *(i for c in after.cuda.values() for i in (c.devel, c.runtime)),
-    ]
+    of_cuda = (image for cuda in after.cuda.values() for image in (cuda.devel, cuda.runtime))
+    pinned = [*after.manylinux.images.values(), after.plain.image, *of_cuda]
     assert {image.digest for image in pinned} == {LATER}
     assert set(after.cuda) == set(toolkits)
 

@@ -66,11 +66,7 @@ def test_the_digest_is_asked_with_the_token_that_everybody_gets(server: Registry
         ("HEAD", "/v2/a/b/manifests/1"),
     ]
     assert tokens_of(server) == [None, "Bearer everybody's"]
-
-
-def test_an_index_is_asked_for_before_the_manifest_of_a_platform(server: Registry, client: ImageRegistry) -> None:
-    client.current(image(server))
-
+    # An index is asked for before the manifest of a platform.
     assert all(headers["Accept"].startswith(INDEX) for _, path, headers in server.asked if path.startswith("/v2/"))
 
 
@@ -93,9 +89,7 @@ def test_a_registry_may_ask_for_no_token(server: Registry, client: ImageRegistry
     assert tokens_of(server) == [None]
 
 
-def test_credentials_of_this_machine_are_not_sent(
-    server: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_local_credentials_are_not_sent(server: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     netrc = tmp_path / "netrc"
     netrc.write_text("machine 127.0.0.1 login me password secret\n")
     monkeypatch.setenv("NETRC", str(netrc))
@@ -146,15 +140,10 @@ def test_no_token_is_an_error(server: Registry, client: ImageRegistry, body: byt
             ({"challenge": f'Bearer realm="{realm}"'}, coded("registry-not-https"))
             for realm in ("http://auth.example.org/token", "ftp://auth.example.org/token", "token")
         ),
-        (
-            {"redirect": "http://registry.example.org"},
-            coded("registry-not-https", "registry.example.org", "http"),
-        ),
+        ({"redirect": "http://registry.example.org"}, coded("registry-not-https", "registry.example.org", "http")),
     ],
 )
-def test_what_a_registry_should_not_say_is_an_error(
-    server: Registry, client: ImageRegistry, changed: dict[str, Any], refusal: Coded
-) -> None:
+def test_bad_answers_fail(server: Registry, client: ImageRegistry, changed: dict[str, Any], refusal: Coded) -> None:
     for name, value in changed.items():
         setattr(server, name, value)
     with pytest.raises(NetworkError, check=refusal):
@@ -181,9 +170,7 @@ def test_a_redirect_is_followed_without_the_token(server: Registry, client: Imag
 
 
 @pytest.mark.parametrize("token", [None, "everybody's"])
-def test_the_host_of_a_redirect_does_not_say_where_to_get_tokens(
-    server: Registry, client: ImageRegistry, token: str | None
-) -> None:
+def test_a_redirects_host_gives_no_token_address(server: Registry, client: ImageRegistry, token: str | None) -> None:
     server.token = token
     with serving(Registry(tags={"a/b:1": DIGEST})) as other:
         server.redirect = f"http://{other.host}"
@@ -201,9 +188,7 @@ def test_a_circle_of_redirects_is_an_error(server: Registry, client: ImageRegist
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_a_busy_registry_is_asked_again(
-    server: Registry, client: ImageRegistry, pauses: list[float], status: int
-) -> None:
+def test_a_busy_one_is_asked_again(server: Registry, client: ImageRegistry, pauses: list[float], status: int) -> None:
     server.first = [(status, {}, b""), (status, {}, b"")]
     now = client.current(image(server))
 
@@ -247,9 +232,7 @@ def test_retry_after_is_waited_for(
 
 
 @pytest.mark.parametrize("asked", ["3600", 3600], ids=["seconds", "date"])
-def test_nobody_waits_for_an_hour(
-    server: Registry, client: ImageRegistry, pauses: list[float], asked: str | int
-) -> None:
+def test_no_wait_for_an_hour(server: Registry, client: ImageRegistry, pauses: list[float], asked: str | int) -> None:
     server.first = [(429, {"Retry-After": asked if isinstance(asked, str) else in_seconds(asked)}, b"")]
     with pytest.raises(NetworkError, check=coded("server-busy", "429 Too Many Requests")):
         client.current(image(server))

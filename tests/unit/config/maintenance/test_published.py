@@ -221,9 +221,7 @@ def test_what_the_facts_have_is_no_candidate_where_the_package_index_lags_behind
 
 
 @pytest.mark.parametrize("repository", [None, "without a tag"])
-def test_a_candidate_without_a_number_is_told_and_not_guessed(
-    repository: str | None, template: str, tmp_path: Path
-) -> None:
+def test_an_unnumbered_candidate_is_not_guessed(repository: str | None, template: str, tmp_path: Path) -> None:
     write(tmp_path, "cu130", "2.12.0+cu130-cp312-cp312-manylinux_2_28_x86_64")
     torch: TorchFacts = replace(FACTS.torch, repository=tagged() if repository else None)
     found, unknown = candidates_among(own_builds(template, [CUDA_13]), torch, [TORCH_11])
@@ -242,9 +240,8 @@ def test_an_object_store_forbids_what_it_does_not_have(template: str, monkeypatc
 
 def test_of_the_pythons_of_the_file_those_that_nobody_has_go(template: str, tmp_path: Path) -> None:
     write(tmp_path, "cu130", "2.11.0+cu130-cp313-cp313-manylinux_2_28_x86_64")
-    published = PublishedTorch(
-        release=project_version("2.11.0"), python={X86: frozenset({PY_12})}, glibc=None, default_cuda=CUDA_13
-    )
+    pythons = {X86: frozenset({PY_12})}
+    published = PublishedTorch(release=project_version("2.11.0"), python=pythons, glibc=None, default_cuda=CUDA_13)
     known = {X86: frozenset({PythonVersion(3, 9), PY_12, PY_13}), ARM: frozenset({PY_12})}
     builds = own_builds(template, [CUDA_13])
     assert with_pythons(published, known, builds).python == {X86: {PY_12, PY_13}}

@@ -127,14 +127,10 @@ def test_the_form_asks_what_is_read() -> None:
         ({"Colour": "green"}, "Colour", ""),
     ],
 )
-def test_hostile_and_wrong_answers_are_refused_by_question(
-    tmp_path: Path, changed: dict[str, str], question: str, fact: str
-) -> None:
+def test_bad_answers_are_refused_by_question(tmp_path: Path, changed: dict[str, str], question: str, fact: str) -> None:
     with pytest.raises(ConfigurationError) as refused:
         read_request(issue(tmp_path, **changed))
-    assert any(
-        fault.startswith("issue.md:") and f": {question}: " in fault and fact in fault for fault in refused.value.faults
-    )
+    assert any(it.startswith("issue.md:") and f": {question}: " in it and fact in it for it in refused.value.faults)
 
 
 def test_an_answer_cannot_bring_a_question_of_its_own(tmp_path: Path) -> None:

@@ -47,9 +47,8 @@ def offer(index: Server, folder: Path, *, requires: str = "filelock", **librarie
         code = compiled(folder / f"{number}.so", f"void {symbol}(void) {{}}").read_bytes()
         name = NAME.format(release.removeprefix("r").replace("_", "."))
         metadata = f"Metadata-Version: 2.1\nName: torch\nVersion: {name.split('-')[1]}\nRequires-Dist: {requires}\n"
-        wheel = write_wheel(
-            folder / name, metadata=metadata, files={"torch/lib/libtorch_cpu.so": code, "torch/bin/tool": b"\x7fELF"}
-        )
+        files = {"torch/lib/libtorch_cpu.so": code, "torch/bin/tool": b"\x7fELF"}
+        wheel = write_wheel(folder / name, metadata=metadata, files=files)
         index.html[f"/files/{name}"] = Answer(content=wheel.read_bytes())
         names.append(name)
     links = "".join(f'<a href="/files/{name}">{name}</a>' for name in names)

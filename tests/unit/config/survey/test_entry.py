@@ -111,9 +111,7 @@ def test_other_variables_are_named_without_those_of_the_machine(source: Source) 
         ('Extension("demo._D", ["csrc/ops.cu"])', "gencode", None),
     ],
 )
-def test_architectures_come_from_a_variable_or_take_the_place_of_the_source_s_own(
-    line: str, key: str, value: object, source: Source
-) -> None:
+def test_architectures_are_a_variable_or_override_sources(line: str, key: str, value: object, source: Source) -> None:
     facts = source(**{"setup.py": f"import os\nX = {line}\n{CUDA_SETUP}", "csrc/ops.cu": KERNEL})
     assert entry(facts).get(key) == value
 
@@ -148,9 +146,7 @@ def test_the_tag_that_scikit_build_core_is_told_is_seen(tag: str, abi: str | Non
         (["cuda.h"], None),
     ],
 )
-def test_its_distance_from_torch_s_stable_abi_is_in_its_headers(
-    headers: list[str], says: str | None, source: Source
-) -> None:
+def test_the_headers_measure_the_way_to_the_stable_abi(headers: list[str], says: str | None, source: Source) -> None:
     kernel = "".join(f"#include <{header}>\n" for header in headers)
     facts = source(**{"setup.py": CUDA_SETUP, "csrc/ops.cu": kernel})
     found = [line for line in said(facts) if "stable ABI" in line]
@@ -215,9 +211,7 @@ def test_packages_beside_the_project_s_own_are_named_with_the_line_that_allows_t
         ({"demo/a.py": "import numpy", "PKG-INFO": ""}, None),
     ],
 )
-def test_what_a_package_imports_is_required_if_nothing_is(
-    files: dict[str, str], added: list[str] | None, source: Source
-) -> None:
+def test_imports_are_the_last_resort(files: dict[str, str], added: list[str] | None, source: Source) -> None:
     info = "Metadata-Version: 2.1\nName: demo\n"
     files = {"PKG-INFO": info, "setup.py": CUDA_SETUP, "csrc/ops.cu": KERNEL, "demo/__init__.py": ""} | files
     if not files["PKG-INFO"]:
@@ -266,9 +260,7 @@ def test_a_package_that_imports_torch_and_requires_none_is_named(source: Source)
         ("tool.py", "SM = torch.cuda.get_device_capability()", None),
     ],
 )
-def test_a_package_that_asks_for_a_gpu_on_import_needs_a_driver(
-    file: str, line: str, needs: str | None, source: Source
-) -> None:
+def test_asking_for_a_gpu_on_import_needs_a_driver(file: str, line: str, needs: str | None, source: Source) -> None:
     facts = source(**{"setup.py": CUDA_SETUP, "csrc/ops.cu": KERNEL, "demo/__init__.py": "", file: line})
     assert entry(facts).get("needs") == needs
 
@@ -297,9 +289,8 @@ def test_what_torch_does_not_bring_is_a_component_beside_it(source: Source) -> N
 
 
 def test_headers_of_others_beside_it_count_for_nothing(source: Source) -> None:
-    facts = source(
-        **{"setup.py": "Extension('demo', ['a.cu'])", "a.cu": "", "third_party/x/b.cu": "#include <cublas_v2.h>\n"}
-    )
+    files = {"setup.py": "Extension('demo', ['a.cu'])", "a.cu": "", "third_party/x/b.cu": "#include <cublas_v2.h>\n"}
+    facts = source(**files)
     assert "toolkit" not in entry(facts)
 
 
@@ -377,9 +368,8 @@ def test_a_c_standard_is_quoted_where_torch_raises_it(source: Source) -> None:
 
 def test_a_build_that_asks_for_a_gpu_is_named_unless_a_variable_decides(source: Source) -> None:
     asking = CUDA_SETUP.replace("setup(", "import torch\nHAS = torch.cuda.is_available()\nsetup(", 1)
-    assert [
-        line for line in said(source(**{"setup.py": asking, "csrc/ops.cu": KERNEL})) if "asks torch for a GPU" in line
-    ]
+    files = {"setup.py": asking, "csrc/ops.cu": KERNEL}
+    assert [line for line in said(source(**files)) if "asks torch for a GPU" in line]
     switched = asking.replace("HAS = ", "import os\nHAS = os.getenv('FORCE_CUDA', '0') == '1' or ", 1)
     facts = source(**{"setup.py": switched, "csrc/ops.cu": KERNEL})
     assert entry(facts)["env"] == {"FORCE_CUDA": "1"}
@@ -473,10 +463,7 @@ PLAIN = "from setuptools import setup\nsetup(name='demo')\n"
         ),
         ({"setup.py": PLAIN, "demo/__init__.py": "", "skills/a.py": "import triton\n"}, "setup.py:2"),
         ({"setup.py": PLAIN, "demo/libdemo.so": ""}, "demo/libdemo.so"),
-        (
-            {"setup.py": "CppExtension('demo._C', ['a.cpp'])", "a.cpp": ""},
-            "no GPU code; setup.py:1",
-        ),
+        ({"setup.py": "CppExtension('demo._C', ['a.cpp'])", "a.cpp": ""}, "no GPU code; setup.py:1"),
         ({"pyproject.toml": SCIKIT, "CMakeLists.txt": "\nproject(x LANGUAGES CXX)\n"}, "CMakeLists.txt:2"),
     ],
 )

@@ -67,22 +67,10 @@ def test_a_file_that_cannot_be_read_is_named(name: str, text: str, code: str, so
     "words",
     [
         *(
-            "cpp_extension ",
-            "find_package(Python ",
-            "install(TARGETS a ",
-            "project(",
-            "load ",
-            "#include <",
-            " ",
+            *("cpp_extension ", "find_package(Python ", "install(TARGETS a ", "project(", "load ", "#include <", " "),
             "set(",
         ),
-        *(
-            "pybind11_add_module(#",
-            "pybind11_add_module(\n#\n",
-            "pybind11_add_module(\n",
-            "import ",
-            "\nfrom ",
-        ),
+        *("pybind11_add_module(#", "pybind11_add_module(\n#\n", "pybind11_add_module(\n", "import ", "\nfrom "),
     ],
 )
 def test_no_text_costs_the_square_of_its_size(words: str) -> None:

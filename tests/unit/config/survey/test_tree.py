@@ -31,9 +31,7 @@ def test_more_files_than_any_source_has_are_refused(tmp_path: Path, monkeypatch:
         SourceTree(tmp_path)
 
 
-def test_a_long_script_is_refused_and_a_long_kernel_searched_at_its_beginning(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_script_is_refused_and_a_long_kernel_cut_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tree, "MAX_FILE", 8)
     (tmp_path / "a.cu").write_bytes(b"12345678needle\0\xff")
     source = SourceTree(tmp_path)

@@ -42,9 +42,8 @@ def failed(target: BuildTarget) -> KnownFailures:
 
 
 def planned_catalogue(config: Config = CONFIG, failures: KnownFailures = NOTHING) -> Catalogue:
-    return Catalogue(
-        packages=config.packages, plan=make_plan(config, Filters(), {}, known_failures(failures)), drivers={}
-    )
+    plan = make_plan(config, Filters(), {}, known_failures(failures))
+    return Catalogue(packages=config.packages, plan=plan, drivers={})
 
 
 def grids(
@@ -89,9 +88,8 @@ def test_a_failed_build_is_told_from_one_that_was_never_tried() -> None:
 
 def test_a_wheel_that_was_built_after_all_counts_as_built(release: Release) -> None:
     planned = make_plan(CONFIG, Filters(), {}).targets
-    (target,) = (
-        each for each in planned if each.cell.id == f"demo-1.0+cu130torch2.11-cp312-{X86}" and each.cell.cuda == CUDA_13
-    )
+    cell_id = f"demo-1.0+cu130torch2.11-cp312-{X86}"
+    (target,) = (each for each in planned if each.cell.id == cell_id and each.cell.cuda == CUDA_13)
     failures = failed(target)
     grid = grids(release(BUILT), planned_catalogue(failures=failures))[X86]
     assert (grid.counts[State.BUILT], grid.counts[State.FAILED]) == (1, 0)

@@ -117,11 +117,7 @@ def test_machine_code_and_portable_code_are_told_apart(release: Release) -> None
     (code,) = found["wheels"]["demo"]["code"]
     assert (code["sass"], code["ptx"]) == (["9.0a", "12.0"], ["12.0"])
     runs = {gpu: how for gpu, how in code["runs"].items() if how}
-    assert runs == {
-        "9.0": ("machine code", "9.0a"),
-        "12.0": ("machine code", "12.0"),
-        "12.1": ("machine code", "12.0"),
-    }
+    assert runs == {"9.0": ("machine code", "9.0a"), "12.0": ("machine code", "12.0"), "12.1": ("machine code", "12.0")}
 
 
 def test_of_wheels_that_nobody_looked_into_no_gpu_is_known(release: Release) -> None:
@@ -158,8 +154,9 @@ def test_ten_thousand_wheels_are_small(release: Release) -> None:
         for python in range(9, 14)
     ]
     assert len(names) == 10_000
+    parts = ((name, *name.split("-")[:2]) for name in names)
     wheels = tuple(
-        structs.replace(entry, filename=name, name=name.split("-")[0], version=name.split("-")[1]) for name in names
+        structs.replace(entry, filename=filename, name=name, version=version) for filename, name, version in parts
     )
     found = data((structs.replace(manifest, wheels=wheels),))
     assert sum(len(wheels["rows"]) for wheels in found["wheels"].values()) == 2_000

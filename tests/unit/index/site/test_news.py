@@ -95,8 +95,9 @@ def test_a_site_without_wheels_has_a_feed_without_entries() -> None:
 
 
 def test_a_feed_is_bounded(release: Release) -> None:
+    hours = (timedelta(hours=number) for number in range(3))
     manifests = [
-        *(release(f"demo-{number}.0+cu130-py3-none-any.whl", now=NOW + timedelta(hours=number)) for number in range(3)),
+        *(release(f"demo-{number}.0+cu130-py3-none-any.whl", now=NOW + hour) for number, hour in enumerate(hours))
     ][-1]
     ((project, files),) = site_of_releases(manifests, "").projects.items()
     assert [each.version for each in news_of(project, wheel_groups(files), limit=2)] == ["2.0", "1.0"]

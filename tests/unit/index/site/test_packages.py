@@ -42,9 +42,7 @@ def commands(site: Site, known: Catalogue | None, project: str = "demo") -> list
 
 
 @pytest.mark.parametrize("claim", ["other", "absent", None])
-def test_a_name_that_may_be_anothers_is_asked_of_this_index_alone(
-    claim: NameElsewhere | None, release: Release
-) -> None:
+def test_a_name_that_others_may_have_is_of_this_index_alone(claim: NameElsewhere | None, release: Release) -> None:
     site = site_of_releases(release(WHEEL, requires=REQUIRES[:3]), "")
     assert commands(site, catalogue(demo=claim)) == [
         "pip install 'einops>=0.8; python_version < \"3.13\"'",

@@ -30,9 +30,8 @@ from wheelmill.plan.targets import Filters
 from wheelmill.wheel.name import WheelName
 
 DEMO = project_name("demo")
-EQUAL = tuple(
-    EVERY_KIND[0].replace("demo-1.0", name).replace("-cp311", "-1-cp311", 1) for name in ("demo-1.0.0", "other-1.0.0")
-)
+SAME = EVERY_KIND[0].replace("-cp311", "-1-cp311", 1)
+EQUAL = tuple(SAME.replace("demo-1.0", name) for name in ("demo-1.0.0", "other-1.0.0"))
 """Equal to version 1.0 of another wheel (PEP 440), and written differently."""
 OTHER_PYTHONS = tuple(
     f"third-{version}+cu130torch2.11-{tag}-{tag}-manylinux_2_28_x86_64.whl"
@@ -98,18 +97,14 @@ def test_attestations_that_a_release_has_are_linked_beside_its_wheels(release: R
 def test_attestations_are_linked_and_in_wheels_json(url: str, repository: str, release: Release) -> None:
     (manifest,) = release(*EVERY_KIND[:2])
     attested, other = manifest.wheels
-    site = site_of_releases(
-        (structs.replace(manifest, wheels=(structs.replace(attested, attestation=url), other)),), ""
-    )
+    wheels = (structs.replace(attested, attestation=url), other)
+    site = site_of_releases((structs.replace(manifest, wheels=wheels),), "")
     pages = people(site)
     linked = [path for path, page in pages.items() if f'<a href="{escape(url)}">' in page.decode()]
     assert linked == [f"packages/demo/1.0/{WheelName.parse(attested.filename).label}/index.html"]
     assert f"gh attestation verify WHEEL --repo {repository}<" in pages[linked[0]].decode()
     wheels = json.loads(rendered(site)["wheels.json"])["wheels"]
-    assert {wheel["filename"]: wheel["attestation"] for wheel in wheels} == {
-        attested.filename: url,
-        other.filename: None,
-    }
+    assert {it["filename"]: it["attestation"] for it in wheels} == {attested.filename: url, other.filename: None}
 
 
 def test_the_page_for_wrong_addresses_stands_alone(release: Release) -> None:
@@ -162,9 +157,8 @@ def test_packages_that_have_no_wheels_yet_have_a_page(release: Release) -> None:
 
 def test_of_a_package_whose_licence_forbids_it_no_wheels_are_promised(release: Release) -> None:
     package = replace(CONFIG.packages[project_name("plain")], redistributable=False)
-    pages = people(
-        site_of_releases(release(EVERY_KIND[0]), ""), catalogue(replace(CONFIG, packages={package.name: package}))
-    )
+    config = replace(CONFIG, packages={package.name: package})
+    pages = people(site_of_releases(release(EVERY_KIND[0]), ""), catalogue(config))
     for path in ("packages/plain/index.html", f"packages/plain/{package.versions[0]}/index.html"):
         assert "Its licence does not let others be given wheels of it." in pages[path].decode()
     for path in ("index.html", "packages/plain/index.html"):
@@ -315,9 +309,8 @@ def listed(pages: dict[str, bytes]) -> list[str]:
 
 
 def test_it_lists_every_page_for_people(release: Release) -> None:
-    pages = site_pages(
-        site_of_releases(release(*EVERY_KIND), ""), address=SiteAddress(url="https://example.org/wheels/")
-    )
+    address = SiteAddress(url="https://example.org/wheels/")
+    pages = site_pages(site_of_releases(release(*EVERY_KIND), ""), address=address)
     found = {path: b"".join(content) for path, content in pages}
     addresses = listed(found)
     assert addresses[0] == "https://example.org/wheels/"

@@ -37,10 +37,8 @@ WHEELS = "packages/demo/1.0/cu130torch2.11/index.html"
 def tried(release: Release, *rooms: tuple[ListedRoom, ...]) -> dict[str, str]:
     """The pages of an index whose wheels were tried in these rooms."""
     (manifest,) = release(*EVERY_KIND[: len(rooms)])
-    wheels = [
-        with_certificate(entry.certificate, clean_rooms=each)
-        for entry, each in zip(manifest.wheels, rooms, strict=True)
-    ]
+    pairs = zip(manifest.wheels, rooms, strict=True)
+    wheels = [with_certificate(entry.certificate, clean_rooms=each) for entry, each in pairs]
     return pages_of(manifest, wheels)
 
 
@@ -65,9 +63,7 @@ def pages_of(manifest: ListedRelease, certificates: list[ListedCertificate]) -> 
         (((BESIDE_STUB,), ()), None),
     ],
 )
-def test_only_what_was_imported_is_said_to_be(
-    rooms: tuple[tuple[ListedRoom, ...], ...], sentence: str | None, release: Release
-) -> None:
+def test_imports_are_stated(rooms: tuple[tuple[ListedRoom, ...], ...], sentence: str | None, release: Release) -> None:
     pages = tried(release, *rooms)
     said = re.findall(r"[^.>]* before (?:it was|they were) published\.", pages["index.html"])
     assert [each.strip() for each in said] == ([sentence] if sentence else [])

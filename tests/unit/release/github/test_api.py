@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.github_server import REPOSITORY, Answer, Asset, Call, Fault, GitHub, Release
+from tests.github_server import REPOSITORY, Answer, Asset, Fault, GitHub, Release
 from tests.page_server import page_server
 from tests.progress import RecordedProgress
 from tests.refusals import coded
@@ -61,9 +61,7 @@ def test_a_limit_is_waited_for(
     assert sum(clock.waited) == waited
 
 
-def test_the_reset_of_the_quota_is_waited_for(
-    calls: Calls, github: GitHub, clock: FakeClock, told: RecordedProgress
-) -> None:
+def test_a_quotas_reset_is_awaited(calls: Calls, github: GitHub, clock: FakeClock, told: RecordedProgress) -> None:
     headers = {
         "X-RateLimit-Limit": "1000",
         "X-RateLimit-Remaining": "0",
@@ -75,9 +73,7 @@ def test_the_reset_of_the_quota_is_waited_for(
     assert told.steps[0].startswith("GitHub has had too many calls: waiting for 60")
 
 
-def test_nothing_is_asked_when_the_last_answer_used_the_quota_up(
-    calls: Calls, github: GitHub, clock: FakeClock
-) -> None:
+def test_nothing_is_asked_once_an_answer_used_the_quota_up(calls: Calls, github: GitHub, clock: FakeClock) -> None:
     reset = int(clock.time) + 100
     headers = {"X-RateLimit-Limit": "1000", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": str(reset)}
     answering(github, (200, headers, []))
@@ -88,9 +84,7 @@ def test_nothing_is_asked_when_the_last_answer_used_the_quota_up(
     assert len(github.calls) == 2
 
 
-def test_releases_that_take_too_long_are_listed_in_smaller_pages_at_once(
-    calls: Calls, github: GitHub, clock: FakeClock
-) -> None:
+def test_slow_releases_are_listed_in_smaller_pages_at_once(calls: Calls, github: GitHub, clock: FakeClock) -> None:
     github.most_listed = 80
     assets = [Asset(number, f"file-{number}", b"") for number in range(github.most_listed // 8)]
     github.releases += [Release(number, f"v{number}", "", "", draft=False, assets=assets) for number in range(12)]
@@ -146,11 +140,15 @@ def test_an_outage_is_told_and_ends(calls: Calls, github: GitHub, clock: FakeClo
         (HTTPStatus.NOT_FOUND, "Not Found", "repository"),
     ],
 )
-def test_a_refusal_says_what_to_do(calls: Calls, github: GitHub, status: HTTPStatus, message: str, hint: str) -> None:
+def test_a_refusal_says_what_to_do_and_no_token(
+    calls: Calls, github: GitHub, status: HTTPStatus, message: str, hint: str
+) -> None:
     answering(github, (status, {}, {"message": message}))
-    with pytest.raises(RejectedError, check=coded("github-rejected", status.value, message, hint)):
+    with pytest.raises(RejectedError, check=coded("github-rejected", status.value, message, hint)) as failure:
         list(all_releases(calls))
     assert len(github.calls) == 1
+    assert github.environment["GITHUB_TOKEN"] not in failure.value.explained
+    assert github.environment["GITHUB_TOKEN"] not in repr(Repository.parse(REPOSITORY, github.environment))
 
 
 @pytest.mark.parametrize("content", ['{"unfinished": ', "[{]", [{"tag_name": 7}]])
@@ -222,17 +220,6 @@ def test_what_was_made_although_the_answer_was_lost_is_found(calls: Calls, githu
 
     assert calls.ensure("making a tag", made, make) == "refs/tags/x"
     assert [str(call) for call in github.calls] == ["POST /git/refs"]
-
-
-def test_a_call_without_an_answer_names_no_token(calls: Calls, github: GitHub) -> None:
-    def nothing(_call: Call) -> Answer:
-        return 401, {}, {"message": "Bad credentials"}
-
-    github.always = nothing
-    with pytest.raises(RejectedError) as failure:
-        list(all_releases(calls))
-    assert github.environment["GITHUB_TOKEN"] not in failure.value.explained
-    assert github.environment["GITHUB_TOKEN"] not in repr(Repository.parse(REPOSITORY, github.environment))
 
 
 def test_the_token_is_sent_to_no_other_server(calls: Calls) -> None:

@@ -20,9 +20,8 @@ def manifest(folder: Path, *names: str, sass: str = "sm_90") -> Manifest:
     made = manifest_of(TAG, [entry_of(certified_wheel(folder / name)) for name in names], now=NOW)
     (entry, *others) = made.wheels
     evidence = replace(entry.certificate.evidence, sass=(sass,), ptx=("compute_120",))
-    return structs.replace(
-        made, wheels=(structs.replace(entry, certificate=replace(entry.certificate, evidence=evidence)), *others)
-    )
+    proven = structs.replace(entry, certificate=replace(entry.certificate, evidence=evidence))
+    return structs.replace(made, wheels=(proven, *others))
 
 
 def test_a_title_names_a_few_projects(tmp_path: Path) -> None:
@@ -45,9 +44,8 @@ def test_a_wheel_is_a_row_and_the_first_one_an_example(tmp_path: Path) -> None:
 def test_a_row_names_the_torches_that_one_wheel_is_for(tmp_path: Path) -> None:
     made = manifest(tmp_path, "demo-1.0+cu130-cp312-cp312-manylinux_2_28_x86_64.whl")
     (entry,) = made.wheels
-    rows = body_of(
-        structs.replace(made, wheels=(structs.replace(entry, requires_dist=("torch<2.16,>=2.10",)),)), REPOSITORY
-    )
+    ranged = structs.replace(entry, requires_dist=("torch<2.16,>=2.10",))
+    rows = body_of(structs.replace(made, wheels=(ranged,)), REPOSITORY)
     assert "| `13.0` | `>=2.10,<2.16` |" in rows
 
 

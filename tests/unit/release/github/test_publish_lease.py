@@ -59,9 +59,7 @@ def side_by_side(github: GitHub, clock: FakeClock, *sets: list[TestedWheel]) -> 
 
 
 @pytest.mark.parametrize("trial", range(3))
-def test_two_publishers_of_equal_wheels_release_them_once(
-    github: GitHub, wheels: list[TestedWheel], trial: int
-) -> None:
+def test_two_publishers_release_equal_wheels_once(github: GitHub, wheels: list[TestedWheel], trial: int) -> None:
     done = side_by_side(github, SharedClock(), wheels, wheels if trial else wheels[::-1])
     assert sorted(len(each.releases) for each in done) == [0, 1]
     ((tag, files),) = github.published().items()
@@ -111,9 +109,7 @@ def test_who_is_told_to_wait_for_an_hour_keeps_its_turn(github: GitHub, wheels: 
     assert len(others) == 1
 
 
-def test_who_lost_its_turn_finds_out_before_it_publishes(
-    store: GitHubStore, github: GitHub, wheels: list[TestedWheel]
-) -> None:
+def test_a_lost_turn_is_seen_before_publishing(store: GitHubStore, github: GitHub, wheels: list[TestedWheel]) -> None:
     """It stood still while its last file was sent; the one that took over has not published yet."""
 
     def take_over(call: Call) -> None:
@@ -155,9 +151,7 @@ def test_what_arrived_in_time_is_published_and_the_rest_later(
     assert github.most_writes(3600) <= github.changes_an_hour
 
 
-def test_what_was_sent_is_published_although_the_time_ends_just_then(
-    github: GitHub, clock: FakeClock, wheels: list[TestedWheel]
-) -> None:
+def test_a_sent_wheel_is_published_at_the_deadline(github: GitHub, clock: FakeClock, wheels: list[TestedWheel]) -> None:
     def end(call: Call) -> None:
         if call.query.get("name") == f"{NAMES[-1]}.cdx.json":
             clock.time += 1000

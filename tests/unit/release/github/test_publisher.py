@@ -44,9 +44,7 @@ def test_a_tag_that_an_immutable_release_had_is_left_for_the_next_number(
     assert len(github.published()["v2026-11-21.2"]) == 3 * len(wheels) + 1
 
 
-def test_a_rule_that_lets_nobody_make_tags_is_told(
-    store: GitHubStore, github: GitHub, wheels: list[TestedWheel]
-) -> None:
+def test_a_rule_against_all_tags_is_told(store: GitHubStore, github: GitHub, wheels: list[TestedWheel]) -> None:
     github.burned |= {"v2026-11-21", *(f"v2026-11-21.{number}" for number in range(2, 100))}
     with pytest.raises(RejectedError, check=coded("github-rejected", "creations being restricted")):
         publish(store, wheels, now=NOW)

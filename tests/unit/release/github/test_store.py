@@ -34,9 +34,7 @@ def wheels(tmp_path: Path) -> list[TestedWheel]:
     return [certified_wheel(tmp_path / name) for name in NAMES]
 
 
-def test_a_release_has_wheels_what_lies_beside_them_and_a_manifest(
-    store: GitHubStore, github: GitHub, wheels: list[TestedWheel]
-) -> None:
+def test_a_release_has_wheels_and_manifest(store: GitHubStore, github: GitHub, wheels: list[TestedWheel]) -> None:
     (manifest,) = publish(store, wheels, now=NOW).releases
     files = github.published()["v2026-11-21"]
     assert files.keys() == {*(f"{name}{end}" for name in NAMES for end in ENDS), "manifest.json"}
@@ -113,9 +111,7 @@ def test_a_draft_of_other_wheels_is_left_alone(store: GitHubStore, github: GitHu
     ]
 
 
-def test_the_second_draft_of_a_lost_answer_is_removed(
-    store: GitHubStore, github: GitHub, wheels: list[TestedWheel]
-) -> None:
+def test_a_lost_answers_second_draft_is_gone(store: GitHubStore, github: GitHub, wheels: list[TestedWheel]) -> None:
     break_off(github, uploads=0)
     with pytest.raises(NetworkError):
         publish(store, wheels, now=NOW)
@@ -126,7 +122,7 @@ def test_the_second_draft_of_a_lost_answer_is_removed(
 
 
 @pytest.mark.parametrize("taken", [{"refs/tags/v2026-11-21": HEAD}, {}])
-def test_a_used_tag_is_never_used_again(
+def test_a_tag_is_used_once(
     taken: dict[str, str], store: GitHubStore, github: GitHub, wheels: list[TestedWheel]
 ) -> None:
     """By a tag without a release, or by a release without its tag."""
@@ -163,18 +159,14 @@ def test_one_bad_file_does_not_hold_up_the_others(
     assert [entry["filename"] for entry in json.loads(content)["wheels"]] == [*NAMES[::3]]
 
 
-def test_wheels_that_github_cannot_take_are_refused_before_anything_is_made(
-    store: GitHubStore, github: GitHub, tmp_path: Path
-) -> None:
+def test_wheels_beyond_githubs_limits_are_refused_at_once(store: GitHubStore, github: GitHub, tmp_path: Path) -> None:
     newer = certified_wheel(tmp_path / "demo-1.0+cu130-cp311-cp311-manylinux_2_34_x86_64.whl")
     (refusal,) = publish(store, [newer], now=NOW).refusals
     assert "manylinux_2_34_x86_64; published wheels are for manylinux_2_28 or older" in refusal.reason
     assert github.state() == {"tags": {}, "releases": []}
 
 
-def test_other_bytes_than_were_sent_are_sent_again(
-    store: GitHubStore, github: GitHub, wheels: list[TestedWheel]
-) -> None:
+def test_bytes_that_arrived_wrong_are_resent(store: GitHubStore, github: GitHub, wheels: list[TestedWheel]) -> None:
     """The size is right, so only the digest shows it."""
     swapped: list[Asset] = []
 
@@ -191,9 +183,7 @@ def test_other_bytes_than_were_sent_are_sent_again(
     }
 
 
-def test_without_digests_the_published_bytes_are_read(
-    store: GitHubStore, github: GitHub, wheels: list[TestedWheel]
-) -> None:
+def test_without_digests_the_bytes_are_read(store: GitHubStore, github: GitHub, wheels: list[TestedWheel]) -> None:
     github.digests = False
 
     def damage(call: Call) -> None:
@@ -206,9 +196,7 @@ def test_without_digests_the_published_bytes_are_read(
         publish(store, wheels, now=NOW)
 
 
-def test_a_release_that_nobody_can_read_is_an_error(
-    store: GitHubStore, github: GitHub, wheels: list[TestedWheel]
-) -> None:
+def test_an_unreadable_release_is_an_error(store: GitHubStore, github: GitHub, wheels: list[TestedWheel]) -> None:
     github.public = False
     with pytest.raises(ReleaseError, check=coded("not-public", "404")):
         publish(store, wheels, now=NOW)
@@ -235,9 +223,7 @@ def test_a_full_release_stays_below_the_limits(
     assert len(github.writes) - sent < 80  # for tags, drafts and the ledger
 
 
-def test_a_wheel_is_fetched_and_compared(
-    store: GitHubStore, github: GitHub, wheels: list[TestedWheel], tmp_path: Path
-) -> None:
+def test_a_wheel_is_fetched(store: GitHubStore, github: GitHub, wheels: list[TestedWheel], tmp_path: Path) -> None:
     (manifest,) = publish(store, wheels, now=NOW).releases
     here = tmp_path / "here"
     fetched = store.fetch(manifest.tag, NAMES[0], wheels[0].file.sha256, here)
@@ -288,9 +274,7 @@ def test_only_a_manifest_with_its_hash_is_kept_on_this_machine(
     assert [path.name for path in (tmp_path / "manifests").iterdir()] == [*known.values()]
 
 
-def test_publishing_takes_a_token_and_reading_does_not(
-    github: GitHub, clock: FakeClock, wheels: list[TestedWheel]
-) -> None:
+def test_only_publishing_takes_a_token(github: GitHub, clock: FakeClock, wheels: list[TestedWheel]) -> None:
     publish(store_on(github, clock), wheels[:1], now=NOW)
     anonymous = {name: value for name, value in github.environment.items() if name != "GITHUB_TOKEN"}
     store = GitHubStore(repository=Repository.parse(REPOSITORY, anonymous), pace=Pace(stopped_at(NOW)))
@@ -303,8 +287,6 @@ def test_an_index_links_to_the_downloads(store: GitHubStore, github: GitHub, tmp
     assert store.url_from(tmp_path) == f"{github.origin}/{REPOSITORY}/releases/download"
 
 
-def test_whether_a_run_has_ended_is_asked_and_nobody_knows_of_one_that_is_not_there(
-    store: GitHubStore, github: GitHub
-) -> None:
+def test_a_runs_end_is_asked_for_and_unknown_of_a_missing_run(store: GitHubStore, github: GitHub) -> None:
     github.runs = {"1": "completed", "2": "in_progress"}
     assert [store.is_over(run) for run in ("1", "2", "3")] == [True, False, None]

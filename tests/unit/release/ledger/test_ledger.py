@@ -116,22 +116,18 @@ def test_all_but_the_wheels_is_read_alone(open_ledger: Open) -> None:
     assert ledger.summary() is summary
 
 
-def test_a_ledger_whose_release_has_no_tag_is_named(tmp_path: Path) -> None:
-    ledger = store_in(tmp_path).ledger
-    (tmp_path / "ledger.tar.gz").write_bytes(write_archive({f"releases/{TAG}.json": b'{"manifest": "%064d"}' % 1}))
-    with pytest.raises(ReleaseError, check=coded("not-a-ledger", "ledger.tar.gz", "releases/", ".json", "tag", TAG)):
-        ledger.summary()
+HASHES = ("../../elsewhere", "/dev/zero", "1" * 63, "1" * 64 + "\\n", "A" * 64)
 
 
-@pytest.mark.parametrize("name", ["../../elsewhere", "/dev/zero", "1" * 63, "1" * 64 + "\\n", "A" * 64])
-def test_a_hash_that_leads_elsewhere_is_none(name: str, tmp_path: Path) -> None:
-    """Manifests are kept under their hashes on the machine of whoever reads the ledger."""
+@pytest.mark.parametrize(
+    ("line", "key"),
+    [(f'{{"manifest": "{1:064}"}}', "tag"), *((f'{{"tag": "{TAG}", "manifest": "{x}"}}', "manifest") for x in HASHES)],
+)
+def test_a_release_without_a_tag_or_a_hash_is_named(line: str, key: str, tmp_path: Path) -> None:
+    """Manifests are kept under their hashes on the machine of whoever reads the ledger: none may lead elsewhere."""
     ledger = store_in(tmp_path).ledger
-    line = f'{{"tag": "{TAG}", "manifest": "{name}"}}'.encode()
-    (tmp_path / "ledger.tar.gz").write_bytes(write_archive({f"releases/{TAG}.json": line}))
-    with pytest.raises(
-        ReleaseError, check=coded("not-a-ledger", "ledger.tar.gz", "releases/", ".json", "manifest", TAG)
-    ):
+    (tmp_path / "ledger.tar.gz").write_bytes(write_archive({f"releases/{TAG}.json": line.encode()}))
+    with pytest.raises(ReleaseError, check=coded("not-a-ledger", "ledger.tar.gz", "releases/", ".json", key, TAG)):
         ledger.summary()
 
 
@@ -189,9 +185,7 @@ def test_a_change_that_changes_nothing_is_not_written(github: GitHub, clock: Fak
     assert len(github.writes) == writes
 
 
-def test_what_was_read_is_not_downloaded_again(
-    github: GitHub, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_downloaded_twice(github: GitHub, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
     store_on(github, clock).ledger.change("once", claim("a"))
     ledger = store_on(github, clock).ledger
     state = ledger.read()
@@ -201,9 +195,7 @@ def test_what_was_read_is_not_downloaded_again(
 
 
 @pytest.mark.parametrize("fault", list(Fault))
-def test_whatever_call_goes_wrong_the_ledger_is_the_old_or_the_new_one(
-    github: GitHub, clock: FakeClock, fault: Fault
-) -> None:
+def test_if_a_call_fails_the_ledger_is_the_old_or_the_new(github: GitHub, clock: FakeClock, fault: Fault) -> None:
     for number in range(6):
         before = store_on(github, clock).ledger.change("before", claim("a"))
         github.faults[len(github.calls) + number] = fault
@@ -215,9 +207,7 @@ def test_whatever_call_goes_wrong_the_ledger_is_the_old_or_the_new_one(
         assert store_on(github, clock).ledger.read() == after
 
 
-def test_a_process_that_is_killed_between_steps_leaves_the_old_state(
-    open_ledger: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_kill_between_steps_leaves_the_old_state(open_ledger: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     before = open_ledger().change("before", claim("a"))
 
     def killed(*_: object) -> None:
@@ -266,9 +256,7 @@ TIME = b'"2026-11-21T12:30:00"'
     ],
     ids=["release", "path", "failure", "day", "change", "lease", "deep"],
 )
-def test_a_ledger_that_somebody_wrote_by_hand_is_named(
-    open_ledger: Open, github: GitHub, file: str, content: bytes
-) -> None:
+def test_a_handwritten_ledger_is_named(open_ledger: Open, github: GitHub, file: str, content: bytes) -> None:
     open_ledger().change("a release", add_release)
     damage(open_ledger(), {file: content}, github)
     with pytest.raises(ReleaseError, check=coded("not-a-ledger", file)):
@@ -295,9 +283,7 @@ def test_what_is_old_is_left_out(open_ledger: Open) -> None:
     assert list(state.failures) == ["2" * 64]
 
 
-def test_a_new_ledger_of_many_releases_is_sent_in_pieces(
-    github: GitHub, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_ledger_is_sent_in_pieces(github: GitHub, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wheelmill.release.github.store._PIECE", 1000)
     releases = {tag: replace(RELEASE, tag=tag) for tag in (ReleaseTag(f"v2026-11-{day}") for day in range(10, 20))}
     ledger = store_on(github, clock).ledger

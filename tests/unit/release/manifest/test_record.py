@@ -30,9 +30,8 @@ EVIDENCE = Evidence(
     ptx=(),
     undefined_symbols=1,
 )
-BUILT = replace(
-    PROVENANCE, driver="580.65.06", system_packages=SystemPackages(dnf=("libaio-devel",), apt=("libaio-dev", "g++"))
-)
+PACKAGES = SystemPackages(dnf=("libaio-devel",), apt=("libaio-dev", "g++"))
+BUILT = replace(PROVENANCE, driver="580.65.06", system_packages=PACKAGES)
 CERTIFICATE = Certificate(sha256=Sha256("0" * 64), evidence=EVIDENCE, clean_rooms=(), provenance=BUILT)
 
 
@@ -106,15 +105,12 @@ def test_a_release_keeps_the_bundles_of_groups_where_they_are_enough(wheel: Test
     assert shared_bundles(replace(wheel, bundles=(sidecar, alone))) == (sidecar, alone)
 
 
-def test_bundles_that_speak_of_more_are_left_out(wheel: TestedWheel) -> None:
-    assert provenance_of(replace(wheel, bundles=wheel.bundles[:1])) is None
-    assert provenance_of(replace(wheel, bundles=())) is None
-
-
-def test_a_bundle_about_another_file_is_left_out(wheel: TestedWheel) -> None:
-    sigstore = Sigstore()
-    others = sigstore.attest({NAME: "0" * 64}), sigstore.attest({f"other_{NAME}": wheel.file.sha256})
-    assert provenance_of(replace(wheel, bundles=others)) is None
+def test_bundles_that_speak_of_more_or_of_another_file_are_left_out(wheel: TestedWheel) -> None:
+    others = (
+        Sigstore().attest({name: sha256}) for name, sha256 in ((NAME, "0" * 64), (f"x_{NAME}", wheel.file.sha256))
+    )
+    for bundles in (wheel.bundles[:1], (), tuple(others)):
+        assert provenance_of(replace(wheel, bundles=bundles)) is None
 
 
 def test_a_bundle_whose_log_says_no_time_is_left_out(wheel: TestedWheel) -> None:

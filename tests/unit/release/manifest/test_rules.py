@@ -148,24 +148,15 @@ def test_what_is_wrong_is_named_with_its_key(path: str, value: object, wheel: Li
 @pytest.mark.parametrize(
     "filename",
     [
-        "demo-1.0+CU130torch2.11-py3-none-any.whl",
-        "demo-1.00-py3-none-any.whl",
-        f"demo-1.{DIGITS}-py3-none-any.whl",
-        f"demo-1.0.dev{DIGITS}-py3-none-any.whl",
-        f"demo-1.0-{DIGITS}-py3-none-any.whl",
-        "demo-1.0-PY3-none-any.whl",
-        "torch-2.11.0+cu130-py3-none-any.whl",
+        *("demo-1.0+CU130torch2.11-py3-none-any.whl", "demo-1.00-py3-none-any.whl"),
+        *(f"demo-1.{DIGITS}-py3-none-any.whl", f"demo-1.0.dev{DIGITS}-py3-none-any.whl"),
+        *(f"demo-1.0-{DIGITS}-py3-none-any.whl", "demo-1.0-PY3-none-any.whl", "torch-2.11.0+cu130-py3-none-any.whl"),
     ],
 )
 def test_a_name_that_pip_and_uv_do_not_agree_about_is_refused(filename: str, wheel: ListedWheel) -> None:
     project, version, _ = filename.split("-", 2)
-    named = replace(
-        wheel,
-        filename=filename,
-        name=project,
-        version=version,
-        certificate=replace(wheel.certificate, provenance=None),
-    )
+    certificate = replace(wheel.certificate, provenance=None)
+    named = replace(wheel, filename=filename, name=project, version=version, certificate=certificate)
     (fault,) = faults_of(named)
     assert fault.startswith("filename: ")
 
@@ -186,9 +177,7 @@ def test_every_fault_of_a_wheel_is_named(wheel: ListedWheel) -> None:
         ({"requires": ("what is this",)}, "METADATA cannot be read: "),
     ],
 )
-def test_a_release_refuses_what_no_index_would_list(
-    metadata: dict[str, Any], reason: str, store: DirectoryStore, tmp_path: Path
-) -> None:
+def test_unlistable_is_refused(metadata: dict[str, Any], reason: str, store: DirectoryStore, tmp_path: Path) -> None:
     odd = certified_wheel(tmp_path / "demo-1.0-py3-none-any.whl", **metadata)
     fine = certified_wheel(tmp_path / NAME)
     done = publish(store, [odd, fine], now=NOW)

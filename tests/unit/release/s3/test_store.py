@@ -97,9 +97,7 @@ def test_a_released_wheel_with_other_bytes_is_not_fetched(store: S3Store, s3: S3
     assert list(here.iterdir()) == []
 
 
-def test_wheels_that_no_release_names_are_listed_and_old_ones_removed(
-    store: S3Store, s3: S3, clock: FakeClock, tmp_path: Path
-) -> None:
+def test_orphans_are_listed_and_old_ones_removed(store: S3Store, s3: S3, clock: FakeClock, tmp_path: Path) -> None:
     wheels = [certified_wheel(tmp_path / name) for name in (NAME, OTHER, "demo-3.0+cu130-py3-none-any.whl")]
     publish(store, wheels[:1], now=NOW)
     with store.publisher(now=NOW, progress=QUIET, until=None) as publisher:
@@ -130,9 +128,7 @@ def test_wheels_that_no_release_names_are_listed_and_old_ones_removed(
 
 
 @pytest.mark.parametrize("damage", ["v2026-11-20/manifest.json", "v2026-11-20-by-hand/manifest.json"])
-def test_no_wheel_is_removed_while_a_release_cannot_be_read(
-    damage: str, store: S3Store, s3: S3, tmp_path: Path
-) -> None:
+def test_no_wheel_is_removed_while_a_release_is_unreadable(damage: str, store: S3Store, s3: S3, tmp_path: Path) -> None:
     publish(store, [certified_wheel(tmp_path / NAME)], now=NOW)
     store.bucket.write_verified(damage, b"{}", cache="no-cache", over=None)
     before = s3.objects
@@ -177,9 +173,7 @@ def test_half_a_wheel_is_replaced_and_its_release_is_whole(store: S3Store, s3: S
 
 
 @pytest.mark.parametrize("hashes", [True, False])
-def test_a_wheel_is_read_again_only_where_the_server_does_not_say_its_hash(
-    store: S3Store, s3: S3, tmp_path: Path, *, hashes: bool
-) -> None:
+def test_a_wheel_is_read_again_only_without_a_hash(store: S3Store, s3: S3, tmp_path: Path, *, hashes: bool) -> None:
     s3.hashes = hashes
     publish(store, [certified_wheel(tmp_path / NAME)], now=NOW)
     read = [call for call in s3.calls if call.method == "GET" and "/files/" in call.path]
@@ -194,9 +188,7 @@ def test_a_tag_that_somebody_else_took_is_left_to_them(store: S3Store, s3: S3, t
     assert s3.objects["cuda/v2026-11-21/manifest.json"] == b"{}"
 
 
-def test_two_publishers_take_turns_and_release_equal_wheels_once(
-    store: S3Store, s3: S3, clock: FakeClock, tmp_path: Path
-) -> None:
+def test_two_publishers_release_equal_wheels_once(store: S3Store, s3: S3, clock: FakeClock, tmp_path: Path) -> None:
     wheel = certified_wheel(tmp_path / NAME)
     done: list[Publication] = []
     sleep = clock.sleep
@@ -217,9 +209,7 @@ def test_two_publishers_take_turns_and_release_equal_wheels_once(
     assert s3.is_whole()
 
 
-def test_a_publisher_that_slept_for_too_long_stops_before_it_publishes(
-    store: S3Store, s3: S3, clock: FakeClock, tmp_path: Path
-) -> None:
+def test_a_publisher_without_a_lease_stops_in_time(store: S3Store, s3: S3, clock: FakeClock, tmp_path: Path) -> None:
     with store.publisher(now=NOW, progress=QUIET, until=None) as sleeper:
         sleeper.add([certified_wheel(tmp_path / NAME)])
         clock.time += 3600
@@ -281,9 +271,7 @@ def test_what_s3_will_not_do_is_told_with_its_words(
 
 @pytest.mark.parametrize("fault", [Fault.PAGE, Fault.EMPTY])
 @pytest.mark.parametrize("ask", [_reading, _listing])
-def test_an_answer_of_something_else_is_no_empty_bucket(
-    store: S3Store, s3: S3, fault: Fault, ask: Callable[[S3Store], object]
-) -> None:
+def test_other_xml_is_no_empty_bucket(store: S3Store, s3: S3, fault: Fault, ask: Callable[[S3Store], object]) -> None:
     s3.faults[0] = fault
     with pytest.raises(NetworkError):
         ask(store)
@@ -301,9 +289,7 @@ TRUNCATED = "<IsTruncated>true</IsTruncated>"
         LISTED.format(f"{TRUNCATED}<NextContinuationToken>x</NextContinuationToken>"),
     ],
 )
-def test_a_listing_that_cannot_be_one_is_refused(
-    store: S3Store, s3: S3, page: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_impossible_listing_is_refused(store: S3Store, s3: S3, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wheelmill.release.s3.bucket._PAGES", 3)
     s3.instead = lambda _call: Response(page, content_type="application/xml")
     with pytest.raises(NetworkError):
@@ -338,9 +324,7 @@ def test_a_busy_server_is_asked_again_a_little_later(store: S3Store, s3: S3, clo
     assert clock.waited == [1.0, 10.0]
 
 
-def test_publishing_needs_credentials_and_reading_does_not(
-    store: S3Store, s3: S3, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_publishing_needs_credentials(store: S3Store, s3: S3, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     with pytest.raises(UsageError, check=coded("s3-credentials-absent", "s3:wheels/cuda")):
