@@ -125,7 +125,9 @@ def test_explain_compares_with_what_add_would_choose(run: Callable[..., Done], p
     ("line", "chosen"),
     [("torch==2.9.*", ("2.9", "12.8")), ("--extra-index-url https://mirror.example/cu126", ("2.10", "12.6"))],
 )
-def test_requirements_name_it(run: Callable[..., Done], project: Path, line: str, chosen: tuple[str, str]) -> None:
+def test_requirements_declare_it_too(
+    run: Callable[..., Done], project: Path, line: str, chosen: tuple[str, str]
+) -> None:
     path = project / "requirements.txt"
     path.write_text(f"{line}\n")
     given = ("--no-sync", "--json", "--project", str(path))

@@ -139,7 +139,9 @@ def test_they_are_installed_without_a_project(run: Run, site: Path) -> None:
         ("", ["mamba-ssm[plain]"], ["mamba-ssm"]),  # which does not fit in any source, and the index has
     ],
 )
-def test_extras_take_a_wheel(run: Run, project: Path, by_hand: str, asked: list[str], chosen: list[str] | None) -> None:
+def test_an_extra_takes_the_wheel_that_sources_have(
+    run: Run, project: Path, by_hand: str, asked: list[str], chosen: list[str] | None
+) -> None:
     (project / "pyproject.toml").write_text(PROJECT.replace("[]", f"[{by_hand}]"))
     before = content_of(project)
     done = run("add", "--no-sync", "--json", *TARGET, *asked, exit_code=0 if chosen else 8)

@@ -47,7 +47,9 @@ def test_the_files_are_as_they_were(
     assert files_of(tmp_path) == before
 
 
-def test_a_folder_is_empty(failing_uv: dict[str, str], wheelmill: Command, server: PageServer, tmp_path: Path) -> None:
+def test_a_folder_stays_empty(
+    failing_uv: dict[str, str], wheelmill: Command, server: PageServer, tmp_path: Path
+) -> None:
     server.pages["/wheels/"] = Answer(links_page(wheel_name()))
     wheelmill("add", "demo", "--no-look", *TARGET, exit_code=2, **failing_uv)
     assert files_of(tmp_path) == {}

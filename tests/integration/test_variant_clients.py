@@ -90,7 +90,9 @@ def install(
         (None, None, "null"),
     ],
 )
-def test_uv_takes_what_fits(site: str, tmp_path: Path, driver: str | None, sm: str | None, label: str) -> None:
+def test_uv_takes_the_variant_of_the_driver_and_the_gpu(
+    site: str, tmp_path: Path, driver: str | None, sm: str | None, label: str
+) -> None:
     done = install(f"{site}torch2.11/variants/simple/", tmp_path, "demo", driver=driver, sm=sm)
     assert done.returncode == 0, done.stderr
     assert "warning" not in done.stderr
@@ -106,7 +108,9 @@ def test_uv_takes_what_fits(site: str, tmp_path: Path, driver: str | None, sm: s
 @pytest.mark.parametrize(
     ("driver", "sm", "label"), [("13.0", "9.0", "cu130"), ("12.8", "9.0", "cu128"), (None, None, "null")]
 )
-def test_it_names_what_uv_takes(site: str, wheelmill: Command, driver: str | None, sm: str | None, label: str) -> None:
+def test_the_client_names_what_uv_takes(
+    site: str, wheelmill: Command, driver: str | None, sm: str | None, label: str
+) -> None:
     machine = {"CUDA_DRIVER_VERSION": driver, "SM_ARCH": sm}
     forced = {f"NV_VARIANT_PROVIDER_FORCE_{name}": value for name, value in machine.items() if value}
     target = ("--python-path", sys.executable, "--torch", "2.11", "--cuda", "12.8")

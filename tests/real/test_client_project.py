@@ -106,7 +106,7 @@ def uv_sync(project: Path, variables: dict[str, str]) -> str:
 
 
 @sampled(("kind", "source"), product(PROJECTS, SOURCES), ("empty", "wheels.html"), ("commented", "simple/"))
-def test_uv_does_nothing(
+def test_uv_has_nothing_left_to_do(
     kind: str, source: str, project: Path, wheelmill: Wheelmill, variables: dict[str, str]
 ) -> None:
     if text := PROJECTS[kind]:

@@ -42,7 +42,7 @@ def wheels(tmp_path: Path) -> Path:
     return tmp_path / "wheels"
 
 
-def test_tested_to_indexed(
+def test_from_tested_wheels_to_an_index(
     wheelmill: Command, github: GitHub, description: Description, wheels: Path, tmp_path: Path
 ) -> None:
     first = [wheels / NAMES[2], certificate_path(wheels / NAMES[2])]

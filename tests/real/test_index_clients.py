@@ -270,7 +270,9 @@ explicit = true
 
 
 @TWO
-def test_poetry_installs(cuda: str, torch: str, index: Index, environment: Callable[[str], Environment]) -> None:
+def test_poetry_locks_and_installs(
+    cuda: str, torch: str, index: Index, environment: Callable[[str], Environment]
+) -> None:
     made = environment(f"{torch}.0+{cuda}")
     sources = (("ours", index.tree(cuda, torch)), ("side", f"{index.url}torch/{cuda}/simple/"))
     write_project(

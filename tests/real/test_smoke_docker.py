@@ -105,7 +105,9 @@ def test_a_library_that_the_image_with_cuda_brings_is_missed_in_the_plain_one(
     assert "libcudart.so.13: cannot open shared object file" in finding.detail
 
 
-def test_nothing_is_reached(containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path) -> None:
+def test_nothing_outside_can_be_reached(
+    containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path
+) -> None:
     init = "import socket; socket.create_connection(('192.0.2.1', 80), timeout=10)"
     (finding,) = verdict_on(tmp_path, containers, machine_code[""], init=init).findings
     assert finding.code == Code.IMPORT
@@ -129,7 +131,9 @@ def test_requirements_are_met(
     assert [room.installed["Jinja2"] for room in verdict.clean_rooms] == ["3.1.6"] * 2
 
 
-def test_a_lack_is_found(containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path) -> None:
+def test_a_missing_requirement_is_a_finding(
+    containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path
+) -> None:
     (finding,) = verdict_on(tmp_path, containers, machine_code[""], requires="Requires-Dist: jinja2==99\n").findings
     assert finding.code == Code.ENVIRONMENT
     assert "there is no version of jinja2==99" in finding.detail
@@ -154,13 +158,17 @@ def test_what_needs_a_driver_is_not_imported_and_each_room_says_why(
     ]
 
 
-def test_no_label_is_no_cuda(containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path) -> None:
+def test_a_wheel_without_a_label_needs_no_cuda(
+    containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path
+) -> None:
     verdict = verdict_on(tmp_path, containers, machine_code[""], label="")
     assert verdict.findings == ()
     assert places(verdict) == [str(containers.images.plain.image)]
 
 
-def test_an_unknown_python(containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path) -> None:
+def test_a_python_that_the_image_lacks_is_a_finding(
+    containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path
+) -> None:
     wheel = write_wheel(
         tmp_path / f"demo-1.0+cu130-cp399-cp399-manylinux_2_17_{MACHINE}.whl",
         files={"demo/__init__.py": b"", "demo/_C.so": machine_code[""]},

@@ -113,7 +113,9 @@ def test_the_index_of_uv_comes_before_that_of_pip(monkeypatch: pytest.MonkeyPatc
     ],
     ids=["global", "install before global", "nothing", "install", "something else"],
 )
-def test_pip_sets_an_index(settings: str, url: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_index_of_pip_stands_in_its_settings(
+    settings: str, url: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "pip.conf").write_text(settings)
     monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
     assert configured_index() == url

@@ -85,7 +85,9 @@ V4 = f"{V3} avx512f avx512dq avx512cd avx512bw avx512vl"
     ("flags", "level"),
     [(V1, 1), (V2, 2), (V3, 3), (V4, 4), (V4.replace(" avx2", ""), 2), (V4.replace(" avx512vl", ""), 3), ("fpu", None)],
 )
-def test_a_level_is_all_it_adds(flags: str, level: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_level_is_reached_with_all_that_it_adds(
+    flags: str, level: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "cpuinfo"
     path.write_text(f"processor\t: 0\nvendor_id\t: A\nflags\t\t: {flags}\nbugs\t\t: \n\nprocessor\t: 1\nflags\t\t: \n")
     monkeypatch.setattr(hardware, "_CPUINFO", path)

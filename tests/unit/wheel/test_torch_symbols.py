@@ -67,7 +67,7 @@ def test_a_table_knows_what_each_torch_exports(table: TorchSymbols) -> None:
 
 @pytest.mark.parametrize("few", [0, 100], ids=["every line is read", "lines are found"])
 @pytest.mark.parametrize("wanted", ["_ZN2at1aEv", "_ZN3c101bEv", "_ZN3c104cudaEv"])
-def test_only_what_is_wanted(
+def test_only_what_is_wanted_is_kept(
     wanted: str, few: int, table: TorchSymbols, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("wheelmill.wheel.torch_symbols._FEW", few)

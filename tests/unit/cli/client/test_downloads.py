@@ -9,7 +9,7 @@ from wheelmill.cli.client.downloads import download_bars
 from wheelmill.cli.shared.terminal import STDERR
 
 
-def test_only_long_waits_are_said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_what_takes_long_is_said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     with download_bars() as shown:

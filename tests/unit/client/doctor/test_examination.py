@@ -116,7 +116,9 @@ def test_a_project_names_wheels_by_their_urls(site: Path, examined: Examine, tmp
         ("not-there==1", DefectCode.LOCK),
     ],
 )
-def test_a_pin_is_compared(pin: str, code: DefectCode | None, site: Path, examined: Examine, tmp_path: Path) -> None:
+def test_a_pinned_version_is_compared(
+    pin: str, code: DefectCode | None, site: Path, examined: Examine, tmp_path: Path
+) -> None:
     path = tmp_path / "requirements.txt"
     found = broken(list(promises_of_project([Requirement(pin)], path, TARGET)), site, examined)
     assert [each.code for each in found] == ([code] if code else [])

@@ -8,10 +8,10 @@ import pytest
 from tests.trouble_page import sections
 from tests.unit.client.targets import LINUX
 from wheelmill.client.doctor.rules import DefectCode
+from wheelmill.client.install import import_test
 from wheelmill.client.install.import_test import FAILURES, SECTIONS, Trial, explain_failure, name_sections, try_packages
 from wheelmill.config.model import Expectations
 from wheelmill.names import project_name
-from wheelmill.system.own_installation import ROOT
 
 DEMO = project_name("demo")
 
@@ -97,7 +97,8 @@ def test_a_message_of_python_is_told_by_a_code_of_its_section(title: str) -> Non
     assert [(line, explain_failure(line).code) for line in said if explain_failure(line).code not in codes] == []
 
 
-def test_what_was_found_names_its_sections_once_and_in_their_order() -> None:
-    assert name_sections([DefectCode.GLIBC, DefectCode.TORCH, DefectCode.ABI]) == (
-        f'explained in {ROOT}/docs/when-it-does-not-work.md: "Undefined symbol", "glibc too old"'
-    )
+@pytest.mark.parametrize("page", ["/checkout/page.md", None])
+def test_findings_name_their_sections_once_and_in_order(page: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_test, "own_document", lambda _path: page)
+    named = f'explained in {page}: "Undefined symbol", "glibc too old"' if page else None
+    assert name_sections([DefectCode.GLIBC, DefectCode.TORCH, DefectCode.ABI]) == named

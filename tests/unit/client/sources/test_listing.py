@@ -191,7 +191,7 @@ def test_an_index_is_asked_for_its_projects_once_a_name_is_wrong(server: PageSer
     assert len(server.asked) == asked
 
 
-def test_shells_are_offered(
+def test_a_shell_is_offered_what_is_known(
     server: PageServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("_WHEELMILL_COMPLETE", "complete_bash")

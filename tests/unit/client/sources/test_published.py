@@ -122,7 +122,7 @@ def test_a_list_that_cannot_be_trusted_or_read_changes_nothing(
     assert "the list of sources that ships" in warnings[0]
 
 
-def test_the_last_list_stays(
+def test_the_last_list_stays_in_use(
     publish: Callable[[bytes], None], names: Names, server: PageServer, warnings: list[str]
 ) -> None:
     publish(NEWER)

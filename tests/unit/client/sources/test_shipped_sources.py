@@ -96,7 +96,9 @@ def test_every_source_that_ships_has_a_recorded_page_and_no_other_has() -> None:
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_a_source_has_a_form(name: str, sources: dict[str, Source], server: PageServer, facts: Compatibility) -> None:
+def test_a_source_is_read_in_its_own_form(
+    name: str, sources: dict[str, Source], server: PageServer, facts: Compatibility
+) -> None:
     (candidate,) = find(sources[name], KNOWN[name], server, facts)
     assert candidate.filename == KNOWN[name].filename
     assert f"{candidate.label}, {candidate.label.torch}" == KNOWN[name].label

@@ -143,7 +143,9 @@ def test_no_token_is_an_error(server: Registry, client: ImageRegistry, body: byt
         ({"redirect": "http://registry.example.org"}, coded("registry-not-https", "registry.example.org", "http")),
     ],
 )
-def test_bad_answers_fail(server: Registry, client: ImageRegistry, changed: dict[str, Any], refusal: Coded) -> None:
+def test_a_bad_answer_of_a_registry_is_an_error(
+    server: Registry, client: ImageRegistry, changed: dict[str, Any], refusal: Coded
+) -> None:
     for name, value in changed.items():
         setattr(server, name, value)
     with pytest.raises(NetworkError, check=refusal):

@@ -63,7 +63,9 @@ def pages_of(manifest: ListedRelease, certificates: list[ListedCertificate]) -> 
         (((BESIDE_STUB,), ()), None),
     ],
 )
-def test_imports_are_stated(rooms: tuple[tuple[ListedRoom, ...], ...], sentence: str | None, release: Release) -> None:
+def test_only_what_was_imported_is_said_to_be(
+    rooms: tuple[tuple[ListedRoom, ...], ...], sentence: str | None, release: Release
+) -> None:
     pages = tried(release, *rooms)
     said = re.findall(r"[^.>]* before (?:it was|they were) published\.", pages["index.html"])
     assert [each.strip() for each in said] == ([sentence] if sentence else [])
