@@ -1,5 +1,6 @@
 """A wheel with a changed byte is refused before it is installed, wherever it was changed."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from tests.integration.conftest import Command
 from tests.page_server import Answer, PageServer, links_page
 from tests.wheels import write_wheel
 from wheelmill.system.files import sha256_of
+from wheelmill.web.ranges import WHOLE
 
 INTO = ("--python-path", ".venv/bin/python")
 NO_TORCH = {"UV_TORCH_BACKEND": "cpu"}
@@ -24,7 +26,8 @@ def with_a_flipped_byte(content: bytes) -> bytes:
 @pytest.fixture
 def change_served(server: PageServer, tmp_path: Path) -> Callable[[], None]:
     """Change the wheel that is served; its page goes on giving the hash that it had."""
-    wheel = write_wheel(tmp_path / "site" / "demo-1.0-py3-none-any.whl")
+    large = {"demo/data.bin": os.urandom(WHOLE)}  # so it is read in pieces, or downloaded
+    wheel = write_wheel(tmp_path / "site" / "demo-1.0-py3-none-any.whl", files=large)
     path = f"/wheels/{wheel.name}"
     server.pages |= {
         "/wheels/": Answer(links_page(wheel.name, sha256=sha256_of(wheel))),

@@ -1,6 +1,7 @@
 """``wheelmill show``: a wheel of anybody's, on disk and on a server."""
 
 import json
+import os
 import warnings
 import zipfile
 from pathlib import Path
@@ -12,6 +13,7 @@ from tests.integration.conftest import Command
 from tests.page_server import Answer, PageServer, in_pieces
 from tests.shared_objects import EXTENSION, compiled
 from tests.wheels import write_wheel
+from wheelmill.web.ranges import WHOLE
 
 NAME = "demo-1.0+cu130torch2.11-cp312-cp312-manylinux_2_28_x86_64.whl"
 DIST_INFO = "demo-1.0+cu130torch2.11.dist-info"
@@ -141,8 +143,13 @@ def test_two_wheels_say_what_makes_each_large(wheelmill: Command, wheel: Path, t
     wheelmill("show", wheel, "--beside", "nothing.whl", exit_code=2)
 
 
-def test_a_server_without_ranges_is_told_with_a_hint(wheelmill: Command, wheel: Path, server: PageServer) -> None:
-    server.pages["/demo-1.0-py3-none-any.whl"] = Answer(wheel.read_bytes(), headers={})
+def test_a_server_without_ranges_gives_small_wheels_and_a_hint_for_large_ones(
+    wheelmill: Command, wheel: Path, server: PageServer, tmp_path: Path
+) -> None:
+    path, large = "/demo-1.0-py3-none-any.whl", {"demo/data.bin": os.urandom(WHOLE)}
+    server.pages[path] = Answer(wheel.read_bytes(), headers={})
+    wheelmill("show", f"{server.url}{path}")
+    server.pages[path] = Answer(write_wheel(tmp_path / "large" / path[1:], files=large).read_bytes(), headers={})
     refused = wheelmill("show", f"{server.url}/demo-1.0-py3-none-any.whl", exit_code=10)
     refused.check_refused("wheel-unreachable", "hint: download it")
     missing = wheelmill("show", f"{server.url}/demo-2.0-py3-none-any.whl", exit_code=10)

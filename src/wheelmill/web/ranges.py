@@ -51,6 +51,11 @@ class RangeFile(io.RawIOBase):
             self._start = first
         self.size = size
 
+    @property
+    def whole(self) -> bytes | None:
+        """All bytes, if the last answer had them, as that of a server without ranges has; else None."""
+        return self._held if len(self._held) == self.size else None
+
     def readable(self) -> bool:
         """Return True."""
         return True

@@ -30,6 +30,7 @@ from wheelmill.wheel.label import Label
 if TYPE_CHECKING:
     from wheelmill.release.manifest import ListedWheel
     from wheelmill.web.client import Web
+    from wheelmill.web.ranges import RangeFile
     from wheelmill.wheel.shared_objects import CodeBudget, SharedObject
     from wheelmill.wheel.torch_symbols import TorchWindow
 
@@ -77,6 +78,7 @@ def _inspect_file(candidate: Candidate, web: Web) -> WheelInspection:
         with open_archive(file) as archive:
             content = sidecar or metadata_in(archive)
             code = code_in(archive)
+            _check_whole(file, candidate)
         size = file.size
     except (NetworkError, OSError) as error:
         if gone := _gone(error.status if isinstance(error, NetworkError) else None):
@@ -93,6 +95,12 @@ def _inspect_file(candidate: Candidate, web: Web) -> WheelInspection:
         requires_dist=tuple(map(str, metadata.requires_dist or ())),
         requires_python=str(metadata.requires_python) if metadata.requires_python is not None else None,
     )
+
+
+def _check_whole(file: RangeFile, candidate: Candidate) -> None:
+    """Check the hash where the server gave the whole file; that of a part is nowhere."""
+    if file.whole is not None and candidate.sha256 not in (None, sha256_of_bytes(file.whole)):
+        raise NetworkError("hash-differs", f"it has not the sha256 {candidate.sha256} that its page says")
 
 
 def _sidecar(candidate: Candidate, web: Web) -> bytes | None:

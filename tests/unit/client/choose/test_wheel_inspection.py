@@ -171,6 +171,15 @@ def test_a_small_wheel_is_inspected_where_a_server_gives_no_pieces(site: Site) -
     assert not choice.notes
 
 
+def test_a_small_wheel_with_another_hash_is_not_believed(site: Site) -> None:
+    site.add(OLD)
+    other = write_wheel(site.folder / "other" / OLD, metadata=metadata(OLD, "Requires-Dist: einops"))
+    site.server.pages[f"/{OLD}"] = Answer(other.read_bytes(), headers={})
+    (choice,) = site.resolve().choices.values()
+    assert choice.requires_dist is None
+    assert str(choice.candidate.sha256) in choice.notes[0]
+
+
 @pytest.mark.parametrize(
     ("sidecar", "problem"),
     [
