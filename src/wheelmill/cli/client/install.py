@@ -143,10 +143,11 @@ def _place_to_change(
         whose = (
             "the active environment" if is_active else "another environment" if place.is_virtual else "a global Python"
         )
+        command = "" if has_tool else " with 'uv venv'"
         raise UsageError(
             "environment-not-own",
             f"{place} is {whose}, not that of the project in {lock_folder(project)}",
-            hint=f"make the project's own, or name this one: --python-path {place.interpreter}",
+            hint=f"make the project's own{command}, or name this one: --python-path {place.interpreter}",
         )
     return of_project, place
 

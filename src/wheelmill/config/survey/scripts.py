@@ -50,7 +50,7 @@ class Script:
             names = [argument.arg for argument in function.args.args]
             self._bind(function, zip(reversed(names), reversed(function.args.defaults), strict=False))
         self._arguments: dict[Scope, list[dict[str, ast.expr]]] = {}
-        self._of_call: tuple[Scope, dict[str, ast.expr]] = (None, {})
+        self._of_call: tuple[Scope, dict[str, ast.expr]] = (None, {})  # the function that `texts` reads, and one call
         for call in self.calls:
             if isinstance(call.func, ast.Name) and (called := functions.get(call.func.id)):
                 names = [argument.arg for argument in called.args.args]
