@@ -30,8 +30,6 @@ EXTRAS: Final = ("project", "optional-dependencies")
 """Table of lists."""
 GROUPS: Final = ("dependency-groups",)
 """Table of lists (PEP 735)."""
-_NEW_LIST: Final = "[\n]"
-"""A list that wheelmill made, without its dependencies; one that a user leaves empty is mostly `[]`."""
 
 
 class PyprojectEditor(TomlTables):
@@ -95,8 +93,6 @@ class PyprojectEditor(TomlTables):
                 place = places[-1] + 1 if places else len(array)
                 _insert(array, place, text)
                 places.append(place)
-        if array.as_string() == _NEW_LIST:
-            self.prune(*PROJECT_LIST)
 
     def draw_from(self, project: ProjectName, pins: Sequence[Pin]) -> None:
         """Name a project's indexes, for this project only; PEP 621 has no field for that."""

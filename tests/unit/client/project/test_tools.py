@@ -228,9 +228,9 @@ def test_tables_leave_no_extra_blank_lines(editor: type[PyprojectEditor], below:
 
 
 @pytest.mark.parametrize("editor", [UvPyproject, PoetryPyproject, PdmPyproject, PyprojectEditor])
-@pytest.mark.parametrize("listed", ["", "dependencies = ['six'] # one\n", "dependencies = [\n  'six',\n]\n"])
+@pytest.mark.parametrize("listed", ["dependencies = ['six'] # one\n", "dependencies = [\n  'six',\n]\n"])
 @pytest.mark.parametrize("below", ["", "[build-system]\nrequires = []\n[tool.other]\nkey = 1\n"])
-def test_a_removed_wheel_leaves_no_list_and_no_blank_line(
+def test_a_removed_wheel_leaves_no_blank_line(
     editor: type[PyprojectEditor], listed: str, below: str, tmp_path: Path
 ) -> None:
     path, had = tmp_path / "pyproject.toml", f"[project]\nname = 'x'\nversion = '1'\n{listed}{below}"
