@@ -30,8 +30,8 @@ class RangeFile(io.RawIOBase):
 
     If `size`, in bytes, is None, the first request gets it along with the file's end. Every other request asks for at
     least `piece` bytes, and all together for at most `budget`, within `SECONDS`. Raises NetworkError if the server does
-    not answer with exactly the requested range of the same file, or the bytes or the time run out. Reading raises it
-    too.
+    not answer with exactly the requested range of the same file, or with all of a small one; or if the bytes or the
+    time run out. Reading raises it too.
     """
 
     def __init__(
@@ -106,9 +106,8 @@ class RangeFile(io.RawIOBase):
             raise NetworkError("range-too-slow", f"what is read of the file takes longer than {SECONDS} s")
         answer = self._web.get(self._url, span=span, if_range=self._validator, limit=most)
         if answer.status == HTTPStatus.OK:
-            length = answer.headers.get("Content-Length", "")
-            if not self._validator and length.isdecimal() and int(length) <= min(WHOLE, self._budget):
-                self._budget -= int(length)
+            if not self._validator and answer.size is not None and answer.size <= min(WHOLE, self._budget):
+                self._budget -= answer.size
                 self._held = self._web.read(self._url, limit=WHOLE)
                 return 0, len(self._held) - 1, len(self._held)
             raise NetworkError(

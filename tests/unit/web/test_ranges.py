@@ -109,6 +109,7 @@ def other_range(text: str) -> Callable[[httpx.Request, httpx.Response], httpx.Re
     [
         (lambda _request, _answer: httpx.Response(200, content=iter([CONTENT])), "ranges-unusable"),
         (lambda _request, _answer: httpx.Response(200, content=CONTENT * 5), "ranges-unusable"),
+        (lambda _request, _answer: httpx.Response(200, headers={"Content-Length": "9" * 5000}), "ranges-unusable"),
         (lambda _request, _answer: httpx.Response(404), "status"),
         (other_range(""), "range-unreadable"),
         (other_range(f"bytes 0-9/{'9' * 5000}"), "range-unreadable"),

@@ -141,10 +141,8 @@ def asked_with_pins(
     by_name = {canonicalize_name(each.name): each for each in asked}
     by_url = {}
     for requirement in requirements:
-        name, wheel = (
-            canonicalize_name(requirement.name),
-            wheel_behind(requirement.url or urls.get(requirement.name, "")),
-        )
+        name = canonicalize_name(requirement.name)
+        wheel = wheel_behind(requirement.url or urls.get(requirement.name, ""))
         if wheel and name != TORCH:
             by_url[name] = Requirement(f"{name}=={wheel.version.public}")
         elif name in tied and any(

@@ -37,14 +37,14 @@ class TomlTables:
             text = read_bounded(path).decode()
             mark = _MARK if text.startswith(_MARK) else ""
             line_end = "\r\n" if 0 < text.count("\n") == text.count("\r\n") else "\n"
-            found = cls(path, tomlkit.document())
-            found._load(text.removeprefix(mark).replace(line_end, "\n"))
+            tables = cls(path, tomlkit.document())
+            tables._load(text.removeprefix(mark).replace(line_end, "\n"))
         except FileNotFoundError:
             return cls.empty(path)
         except (TOMLKitError, UnicodeDecodeError) as error:
             raise UsageError("not-toml", f"{path} is not TOML: {error}") from None
-        found._line_end, found._mark = line_end, mark
-        return found
+        tables._line_end, tables._mark = line_end, mark
+        return tables
 
     def _load(self, text: str) -> None:
         self._before = self._toml_in(text)

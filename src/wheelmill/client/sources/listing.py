@@ -83,10 +83,12 @@ def outcomes_of(project: ProjectName, places: Sequence[ListingPlace], pages: Pag
     """Summarise the search for a project in each source, after its pages were updated."""
     of_sources: dict[Source, list[PageOutcome]] = {}
     for place in places:
-        found = pages.outcome(place.url, place.source.distribution or project)
-        of_sources.setdefault(place.source, []).append(found)
+        outcome = pages.outcome(place.url, place.source.distribution or project)
+        of_sources.setdefault(place.source, []).append(outcome)
     place_of = list(LookupOutcome).index
-    weightiest = {source: min(found, key=lambda each: place_of(each.outcome)) for source, found in of_sources.items()}
+    weightiest = {
+        source: min(several, key=lambda each: place_of(each.outcome)) for source, several in of_sources.items()
+    }
     return {
         source: SourceOutcome(
             project=project,
