@@ -92,15 +92,15 @@ def compiled(sources):
 setup("""
 
 
-def divisible_demo(folder: Path) -> Path:
-    """Copy the demo packages into a folder, the first of them with three units, each compiled by itself."""
+def divisible_demo(folder: Path, units: int = 3) -> Path:
+    """Copy the demo packages into a folder, the first of them with several units, each compiled by itself."""
     portable_demo(folder)
     setup = folder / "wheelmill-demo" / "setup.py"
-    kernels = '["wheelmill_demo/_kernels.cu", "wheelmill_demo/_more.cu", "wheelmill_demo/_most.cu"]'
-    text = setup.read_text().replace('["wheelmill_demo/_kernels.cu"]', kernels)
+    sources = ["wheelmill_demo/_kernels.cu", *(f"wheelmill_demo/_unit{number}.cu" for number in range(1, units))]
+    text = setup.read_text().replace('["wheelmill_demo/_kernels.cu"]', json.dumps(sources))
     setup.write_text(text.replace("*ext.sources", "*compiled(ext.sources)").replace("\nsetup(", UNITS))
-    for name in ("more", "most"):
-        (setup.parent / "wheelmill_demo" / f"_{name}.cu").write_text(f"__global__ void {name}() {{}}\n")
+    for source in sources[1:]:
+        (setup.parent / source).write_text(f"__global__ void {Path(source).stem}() {{}}\n")
     return folder
 
 
