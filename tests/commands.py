@@ -181,7 +181,7 @@ def _end(code: int) -> NoReturn:
 
 _LATE = (
     *("sigstore.verify", "cryptography.hazmat.backends.openssl.backend", "httpcore", "h11", "anyio", "uv"),
-    *("pypi_simple", "rich._emoji_codes", "typer._click.decorators", "encodings.cp437", "encodings.utf_16_be"),
+    *("rich._emoji_codes", "typer._click.decorators", "encodings.cp437", "encodings.utf_16_be"),
 )
 """What wheelmill and its libraries import no sooner than they need it, some of it for a second."""
 

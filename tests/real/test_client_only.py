@@ -5,12 +5,14 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
 from tests.machine_folders import constraints
 from tests.page_server import Answer, PageServer, in_pieces, links_page, page_server
 from tests.real.conftest import ROOT, sampled
+from tests.wheel_site import add_wheel
 from tests.wheels import write_wheel
 from wheelmill.cli import COMMANDS
 
@@ -131,6 +133,16 @@ def test_a_wheel_is_chosen_installed_and_tried(run: Run, server: PageServer, tmp
     assert "demo  0.1" in run("list", "demo").stdout
     run("test", "demo")
     assert "uv" in run("lock", "demo", exit_code=2).stderr
+
+
+def test_a_source_may_have_what_its_wheel_requires(run: Run, server: PageServer, tmp_path: Path) -> None:
+    """Then the package index is asked for it, too; which one that is, no library of the factory has to know."""
+    site = tmp_path / "site"
+    chosen = add_wheel(site, "demo-1.0+cu128torch2.8-cp312-cp312-linux_x86_64.whl", requires=("rich-text",))
+    required = add_wheel(site, "rich_text-1.0-py3-none-any.whl")
+    server.pages["/wheels/"] = Answer(links_page(chosen.name, required.name, sha256=None))
+    server.pages |= {f"/wheels/{quote(wheel.name)}": in_pieces(wheel.read_bytes()) for wheel in (chosen, required)}
+    assert required.name in run("resolve", "demo", *TARGET).stdout
 
 
 def test_a_machine_without_a_network_is_no_machine_without_wheels(run: Run) -> None:

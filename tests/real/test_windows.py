@@ -19,7 +19,7 @@ from tests.page_server import Answer, PageServer, in_pieces, links_page, page_se
 from tests.programs import needs
 from tests.real.conftest import ROOT, sampled
 from tests.wheels import write_wheel
-from wheelmill.installers.package_index import configured_index
+from wheelmill.installers.index_settings import configured_index
 from wheelmill.installers.uv import own_uv
 
 pytestmark = [pytest.mark.real, needs("wine"), needs("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64")]

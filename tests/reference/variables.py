@@ -20,7 +20,7 @@ AS_A_WHOLE: Mapping[str, set[str]] = {
     "wheelmill/cli/factory/index.py": set(),
     "wheelmill/cli/factory/inputs.py": set(),
     "wheelmill/client/environment/detect.py": set(),  # for uv
-    "wheelmill/installers/package_index.py": {"PIP_*", "UV_*"},
+    "wheelmill/installers/index_settings.py": {"PIP_*", "UV_*"},
     "wheelmill/installers/uv.py": {"PIP_*", "UV_*"},
     "wheelmill/system/process.py": set(),  # what foreign code sees
     "wheelmill/web/credentials.py": {"WHEELMILL_TOKEN_*", "UV_INDEX_*", "POETRY_HTTP_BASIC_*"},

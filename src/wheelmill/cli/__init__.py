@@ -75,7 +75,7 @@ _MANY: Final = 100_000
 """Allocations before a garbage collection: imports and pages make many objects, and hardly any garbage."""
 
 _FACTORY_MODULES: Final = frozenset(
-    {"abi3info", "auditwheel", "backports", "build", "github", "iced_x86", "jinja2", "pypi_simple", "uv"}
+    {"abi3info", "auditwheel", "backports", "build", "github", "iced_x86", "jinja2", "uv"}
 )
 
 

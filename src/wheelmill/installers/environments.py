@@ -24,7 +24,8 @@ from packaging.utils import canonicalize_name
 from platformdirs import user_cache_path
 
 from wheelmill.errors import IntegrityError, NetworkError
-from wheelmill.installers.package_index import files_of, index_only_variables, open_index
+from wheelmill.installers.index_settings import index_only_variables
+from wheelmill.installers.package_index import files_of, open_index
 from wheelmill.installers.uv import (
     compile_requirements,
     index_only_environment,

@@ -13,7 +13,12 @@ from pathlib import Path
 from typing import Final
 
 from wheelmill.errors import InstallError, IntegrityError, NetworkError, ProcessError, UsageError, WheelmillError
-from wheelmill.installers.package_index import UV_CONFIG_FILE, configured_index, index_only_variables, uv_index_settings
+from wheelmill.installers.index_settings import (
+    UV_CONFIG_FILE,
+    configured_index,
+    index_only_variables,
+    uv_index_settings,
+)
 from wheelmill.system import process
 from wheelmill.system.folders import temporary_folder
 from wheelmill.system.process import find_program

@@ -22,7 +22,7 @@ from wheelmill.errors import BuildError, ProcessError
 from wheelmill.installers import environments
 from wheelmill.installers.disk_budget import check_disks
 from wheelmill.installers.environments import VirtualEnvironment, another_system, mirror
-from wheelmill.installers.package_index import index_only_variables
+from wheelmill.installers.index_settings import index_only_variables
 from wheelmill.installers.uv import compile_requirements, torch_options
 from wheelmill.names import Platform, PythonVersion, StableTorch, TorchNeed, TorchVersion
 from wheelmill.plan.targets import BuildTarget

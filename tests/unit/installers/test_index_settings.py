@@ -11,7 +11,12 @@ import pytest
 from tests.refusals import coded
 from tests.wheels import write_wheel
 from wheelmill.errors import UsageError
-from wheelmill.installers.package_index import index_only_variables, pip_configuration, uv_index_settings
+from wheelmill.installers.index_settings import (
+    configured_index,
+    index_only_variables,
+    pip_configuration,
+    uv_index_settings,
+)
 from wheelmill.installers.uv import compile_requirements, installer_environment, own_uv
 from wheelmill.system import process
 
@@ -150,3 +155,42 @@ def test_a_broken_file_of_uv_is_named(machine: Path) -> None:
 def test_a_machine_may_forbid_configuration_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UV_NO_CONFIG", "1")
     assert uv_index_settings() == {}
+
+
+def test_the_index_of_uv_comes_before_that_of_pip(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def index_at(host: str) -> str:
+        return f"https://{host}.example.org/simple"
+
+    (machine / "user/pip/pip.conf").write_text(f"[global]\nindex-url = {index_at('pip')}\n")
+    assert configured_index() == index_at("pip")
+    (machine / "system/uv/uv.toml").write_text(f'index-url = "{index_at("system")}"\n')
+    assert configured_index() == index_at("system")
+    (machine / "user/uv/uv.toml").write_text(
+        f'[[index]]\nurl = "{index_at("beside")}"\n[[index]]\nurl = "{index_at("user")}"\ndefault = true\n'
+    )
+    assert configured_index() == index_at("user")
+    with (machine / "user/uv/uv.toml").open("a") as file:
+        file.write(f'[pip]\nindex-url = "{index_at("uv-pip")}"\n')
+    assert configured_index() == index_at("uv-pip")
+    for place, host in {"PIP_INDEX_URL": "variable", "UV_DEFAULT_INDEX": "first"}.items():
+        monkeypatch.setenv(place, index_at(host))
+        assert configured_index() == index_at(host)
+
+
+@pytest.mark.parametrize(
+    ("settings", "url"),
+    [
+        ("[global]\ntimeout = 5\nindex-url = https://a.org/\nextra-index-url = https://b.org/\n", "https://a.org/"),
+        (
+            "[install]\nindex-url = https://b.org/?a=1&b='2'\n[global]\nindex-url = https://a.org/\n",
+            "https://b.org/?a=1&b='2'",
+        ),
+        pytest.param("", None, marks=pytest.mark.nightly),
+        pytest.param("[install]\nindex-url = https://b.org/\n", "https://b.org/", marks=pytest.mark.nightly),
+        pytest.param("[global]\ntimeout = 5\nextra-index-url = https://a.org/\n", None, marks=pytest.mark.nightly),
+    ],
+    ids=["global", "install before global", "nothing", "install", "something else"],
+)
+def test_the_index_of_pip_stands_in_its_settings(settings: str, url: str | None, machine: Path) -> None:
+    (machine / "user/pip/pip.conf").write_text(settings)
+    assert configured_index() == url

@@ -3,11 +3,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pypi_simple import PYPI_SIMPLE_ENDPOINT
 
 from tests.page_server import JSON, Answer, PageServer
 from tests.refusals import coded
 from wheelmill.errors import NetworkError
-from wheelmill.installers.package_index import configured_index, pip_configuration, sdists_of
+from wheelmill.installers import package_index
+from wheelmill.installers.index_settings import configured_index, pip_configuration
+from wheelmill.installers.package_index import default_index, sdists_of
 from wheelmill.names import project_name
 
 DEMO = project_name("demo")
@@ -47,6 +50,30 @@ def index(server: PageServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """The index that this machine is set to; every project answers in its own way."""
     server.pages = {f"/simple/{project}/": page for project, page in PAGES.items()}
     monkeypatch.setenv("PIP_INDEX_URL", f"{server.url}/simple/")
+
+
+@pytest.fixture
+def no_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """This machine is set to no index."""
+    for folders in ("XDG_CONFIG_HOME", "XDG_CONFIG_DIRS"):
+        monkeypatch.setenv(folders, str(tmp_path))
+    default_index.cache_clear()
+    yield
+    default_index.cache_clear()
+
+
+@pytest.mark.usefixtures("no_setting")
+def test_without_a_setting_it_is_the_one_that_uv_knows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UV_INDEX", "https://beside.example.org/simple")
+    assert configured_index() is None
+    assert f"{default_index()}/" == PYPI_SIMPLE_ENDPOINT
+
+
+@pytest.mark.usefixtures("no_setting")
+def test_without_a_setting_and_without_uv_it_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(package_index, "find_uv", lambda: None)
+    with pytest.raises(NetworkError, check=coded("index-unknown")):
+        sdists_of(DEMO)
 
 
 @pytest.mark.usefixtures("index")
@@ -91,31 +118,3 @@ def test_an_error_keeps_the_password_of_the_index(project: str, monkeypatch: pyt
     with pytest.raises(NetworkError) as caught:
         sdists_of(project_name(project))
     assert "secret" not in str(caught.value)
-
-
-def test_the_index_of_uv_comes_before_that_of_pip(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PIP_INDEX_URL", "https://pip.example.org/simple")
-    monkeypatch.setenv("UV_DEFAULT_INDEX", "https://uv.example.org/simple")
-    assert configured_index() == "https://uv.example.org/simple"
-
-
-@pytest.mark.parametrize(
-    ("settings", "url"),
-    [
-        ("[global]\ntimeout = 5\nindex-url = https://a.org/\nextra-index-url = https://b.org/\n", "https://a.org/"),
-        (
-            "[install]\nindex-url = https://b.org/?a=1&b='2'\n[global]\nindex-url = https://a.org/\n",
-            "https://b.org/?a=1&b='2'",
-        ),
-        pytest.param("", None, marks=pytest.mark.nightly),
-        pytest.param("[install]\nindex-url = https://b.org/\n", "https://b.org/", marks=pytest.mark.nightly),
-        pytest.param("[global]\ntimeout = 5\nextra-index-url = https://a.org/\n", None, marks=pytest.mark.nightly),
-    ],
-    ids=["global", "install before global", "nothing", "install", "something else"],
-)
-def test_the_index_of_pip_stands_in_its_settings(
-    settings: str, url: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "pip.conf").write_text(settings)
-    monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
-    assert configured_index() == url

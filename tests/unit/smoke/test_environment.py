@@ -222,7 +222,7 @@ def only_here(package_index: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder that uv and pip take wheels from; it has torch 2.11."""
     for name in ("PIP_FIND_LINKS", "PIP_EXTRA_INDEX_URL"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("wheelmill.installers.package_index.pip_configuration", dict)
+    monkeypatch.setattr("wheelmill.installers.index_settings.pip_configuration", dict)
     monkeypatch.setattr(
         environment, "THIS_PLATFORM", Platform("linux", "x86_64")
     )  # its torch 2.11 is on the usual index

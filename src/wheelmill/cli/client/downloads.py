@@ -84,7 +84,7 @@ def wheel_cache(search: SearchOptions) -> Iterator[tuple[WheelCache, Progress]]:
     """Open the cache of wheels, and show downloads into it while the context is open."""
     from concurrent.futures import ThreadPoolExecutor
 
-    from wheelmill.installers.package_index import configured_index
+    from wheelmill.installers.index_settings import configured_index
     from wheelmill.web.client import ATTENDED, Web
 
     search.search()  # the URLs of sources may have credentials
