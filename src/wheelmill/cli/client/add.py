@@ -127,21 +127,25 @@ def remove(
     output: ReportOptions,
 ) -> None:
     """Remove packages from a project and its environment, with the wheels that only they required."""
+    from wheelmill.client.install.distributions import installed_in, unrequired
     from wheelmill.client.project.change import removed_with
 
     project = target.find_project()
     with exclusive(project.root):
         project = _choose_list(projects_of(projects), project, target)
-        names = removed_with(projects_of(projects), project.links, project.asked)
+        named = projects_of(projects)
+        names = removed_with(named, project.links, project.asked)
         if not target.no_sync:
             project.check_install()
         edit = project.remove(names)
         for note in edit.notes:
             say(f"note: {note}")
         environment = target.environment_of(project)
+        installed = installed_in(environment.interpreter) if environment and environment.interpreter.exists() else {}
+        gone = unrequired(names, named, installed)
         if output.dry_run:
             present = packages_of(environment)
-            kept = {name: package for name, package in present.items() if name not in names}
+            kept = {name: package for name, package in present.items() if name not in gone}
             outcome = EnvironmentChange.between(present, kept, edit.contents)
         else:
             with transaction(project.root, project.files, environment) as outcome, download_bars() as shown:
@@ -149,7 +153,7 @@ def remove(
                 if target.no_sync:
                     relock(project, shown)
                 else:
-                    project.uninstall(names, shown)
+                    project.uninstall(gone, shown)
             say(f"removed {', '.join(names)} from {project.path}")
     content: Remove = {
         "schema": "wheelmill.remove/1",

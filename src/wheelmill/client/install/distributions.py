@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -21,7 +21,7 @@ from wheelmill.system.files import read_start
 from wheelmill.wheel.archive import MAX_DISTRIBUTIONS, MAX_METADATA
 from wheelmill.wheel.label import BuiltFor, needed_torch
 from wheelmill.wheel.metadata import read_fields
-from wheelmill.wheel.name import stands_for, wheel_behind
+from wheelmill.wheel.name import required_project, stands_for, wheel_behind
 from wheelmill.wheel.record import read_rows
 
 
@@ -199,6 +199,20 @@ class PackageChange:
     def versions(self) -> str:
         """Both versions, as in ``2.8.0 -> 2.9.0``, or the only one."""
         return " -> ".join(dict.fromkeys(filter(None, (self.before, self.after))))
+
+
+def unrequired(
+    removed: Sequence[ProjectName], named: Collection[ProjectName], installed: Mapping[ProjectName, Distribution]
+) -> list[ProjectName]:
+    """List the projects that can be uninstalled: the named ones, and of the others what nothing that stays requires."""
+    gone = set(removed)
+    while needed := gone & _requirements_of(installed[project] for project in installed.keys() - gone) - {*named}:
+        gone -= needed
+    return [project for project in removed if project in gone]
+
+
+def _requirements_of(distributions: Iterable[Distribution]) -> set[ProjectName]:
+    return {required_project(text) for each in distributions for text in each.requires_dist}
 
 
 def packages_in(interpreter: Path) -> Mapping[ProjectName, InstalledPackage]:

@@ -53,7 +53,9 @@ def closure_of(
     uv = find_uv()
     if uv is None:
         raise UsageError(
-            "uv-absent", "locking needs uv", hint="install uv: https://docs.astral.sh/uv/getting-started/installation/"
+            "uv-absent",
+            "locks and dry runs need uv",
+            hint="install uv: https://docs.astral.sh/uv/getting-started/installation/",
         )
     written = compile_requirements(
         sorted(set(requirements)),

@@ -10,12 +10,14 @@ import pytest
 from wheelmill.client.install import distributions
 from wheelmill.client.install.distributions import (
     ChangeKind,
+    Distribution,
     InstalledPackage,
     InstallPlace,
     compare_packages,
     installed_in,
     packages_in,
     read_distributions,
+    unrequired,
 )
 from wheelmill.client.install.import_test import find_compiled_projects
 from wheelmill.names import project_name
@@ -118,6 +120,26 @@ def test_packages_have_the_size_that_their_record_tells(tmp_path: Path, monkeypa
     monkeypatch.setattr(distributions, "distributions_of", lambda _: read_distributions([tmp_path]))
     found = packages_in(Path(sys.executable))
     assert {project: package.size for project, package in found.items()} == {"torch": 123, "broken": None}
+
+
+@pytest.mark.parametrize(
+    ("removed", "named", "gone"),
+    [
+        ("abc", "a", "ab"),  # torch, which stays, requires c
+        ("abcd", "a", "ab"),  # and c requires d
+        ("abc", "ac", "abc"),
+        ("abcdt", "at", "abcdt"),
+        ("ax", "a", "ax"),  # x is not installed
+    ],
+)
+def test_what_others_require_stays_unless_it_was_named(removed: str, named: str, gone: str) -> None:
+    requires = {"a": ("b>=1", "c"), "b": (), "c": ("d ; python_version > '3'",), "d": (), "t": ("C<2", "not valid!")}
+    installed = {
+        project_name(name): Distribution(project=project_name(name), version="1", requires_dist=each)
+        for name, each in requires.items()
+    }
+    names, asked = list(map(project_name, removed)), list(map(project_name, named))
+    assert unrequired(names, asked, installed) == list(gone)
 
 
 def test_an_environment_is_one_tree_whether_it_is_there_or_not(tmp_path: Path) -> None:
