@@ -74,10 +74,6 @@ _REFUSED: Final = frozenset(
 _MANY: Final = 100_000
 """Allocations before a garbage collection: imports and pages make many objects, and hardly any garbage."""
 
-_FACTORY_MODULES: Final = frozenset(
-    {"abi3info", "auditwheel", "backports", "build", "github", "iced_x86", "jinja2", "uv"}
-)
-
 
 class _Root(Commands):
     headings: ClassVar = {name: HEADINGS[module.partition(".")[0]] for name, (module, _) in COMMANDS.items()}
@@ -157,7 +153,7 @@ def _run() -> None:
     except WheelmillError as error:
         _exit(error)
     except ModuleNotFoundError as error:
-        if error.name not in _FACTORY_MODULES:
+        if error.name is None or error.name.partition(".")[0] == _PROGRAM:  # ours is there
             raise
         from wheelmill.system.own_installation import own_origin
 

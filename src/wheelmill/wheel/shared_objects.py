@@ -347,7 +347,7 @@ class SharedObject(Links):
         try:
             with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
                 return cls._of(Metered(content, budget), name=name)
-        except MemoryError:  # the budgets have a hole
+        except (MemoryError, ImportError):  # the budgets have a hole; the client lacks a library of the factory
             raise
         except Exception as error:  # noqa: BLE001 - pyelftools trusts its input, and fails in any way
             raise UnreadableError("elf-invalid", f"not a readable shared object: {error}") from None

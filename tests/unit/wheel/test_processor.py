@@ -1,6 +1,7 @@
 """Functions that only some processors can run are named, unless the processor is asked first."""
 
 import platform
+import sys
 from pathlib import Path
 
 import pytest
@@ -55,3 +56,11 @@ def test_functions_that_are_stripped_of_their_names_are_one(tmp_path: Path) -> N
 
 def test_code_beyond_the_budget_is_not_read(tmp_path: Path) -> None:
     assert read(tmp_path, AVX, "-O2", budget=10).processor == ProcessorUse()
+
+
+def test_without_its_decoder_it_is_not_the_object_that_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "iced_x86", None)
+    with pytest.raises(ModuleNotFoundError, match="iced_x86"):
+        read(tmp_path, "int plain(void) { return 0; }")
