@@ -58,7 +58,7 @@ esac
 """Python as far as set-up starts it: it notes what it is asked for, and fails where a word is ``FAILING``."""
 QUIET_PIP = "/dev/null -m pip --disable-pip-version-check"
 ASKED_OF_PIP = [
-    f"{QUIET_PIP} install --quiet --require-hashes --no-deps --only-binary :all: -r requirements.lock",
+    f"{QUIET_PIP} install --quiet --require-hashes --no-deps --only-binary :all: --no-compile -r requirements.lock",
     f"{QUIET_PIP} install --quiet --no-deps --no-build-isolation -e .",
     f"{QUIET_PIP} check",
 ]
