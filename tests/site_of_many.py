@@ -59,7 +59,7 @@ def site_of_many(wheels: int, projects: list[ProjectName]) -> Site:
     for number, project in enumerate(projects):
         count = wheels // 2 if number == 0 else wheels // 2 // (len(projects) - 1)
         files += itertools.islice(_wheels_of(project), count)
-    return site_of(files, (), EMPTY_LISTING, {}, hint="")
+    return site_of(files, [], EMPTY_LISTING, {}, hint="")
 
 
 def _wheels_of(project: ProjectName) -> Iterator[IndexFile]:

@@ -41,7 +41,7 @@ from wheelmill.system.files import sha256_of, sha256_of_bytes
 from wheelmill.system.folders import claim_folder, workspaces
 from wheelmill.system.progress import Progress, number_of, size
 from wheelmill.system.sandbox import Sandbox
-from wheelmill.wheel.archive import check_archive, open_archive, pack, unpack
+from wheelmill.wheel.archive import check_archive, open_archive, unpack
 from wheelmill.wheel.build_facts import (
     BUILD_FACTS,
     OWN_SBOM,
@@ -62,10 +62,9 @@ from wheelmill.wheel.metadata import (
     metadata_in,
     read_fields,
     read_metadata,
-    wheel_file_in,
 )
 from wheelmill.wheel.name import WheelFile, WheelName, written_parts
-from wheelmill.wheel.record import record_of
+from wheelmill.wheel.record import pack_wheel
 from wheelmill.wheel.shared_objects import SharedObject, shared_objects_of
 
 
@@ -103,10 +102,7 @@ def finish_wheel(
         )
     )
     add_files(with_compilers(facts, code), target, code, source, dist_info)
-    (dist_info / "RECORD").write_bytes(record_of(unpacked, dist_info.name))
-    finished = output / name.filename
-    pack(unpacked, finished)
-    return WheelFile.at(finished)
+    return WheelFile.at(pack_wheel(dist_info, output / name.filename))
 
 
 def _keep_search_paths_inside(code: Iterable[SharedObject], unpacked: Path) -> None:
@@ -274,7 +270,7 @@ def check_built(wheel: Path, target: BuildTarget) -> None:
         name = WheelName.parse(wheel.name)
         with wheel.open("rb") as file, open_archive(file) as archive:
             read_metadata(metadata_in(archive))
-            pure = is_pure(wheel_file_in(archive))
+            pure = is_pure(metadata_in(archive, "WHEEL"))
         shared_objects = shared_objects_of(wheel)
     except UnreadableError as error:
         raise BuildError("raw-wheel-unreadable", f"{broken}: {error}") from None

@@ -81,10 +81,7 @@ class Fetcher(AbstractContextManager["Fetcher", None]):
         self.web.close()
 
     def get(self, url: str, *, accept: str = "*/*", limit: int = MAX_PART, span: str = "") -> Document:
-        """Request a document, or the `span` of it, as in a Range header.
-
-        An answer that fails, or has more than `limit` bytes, has a problem.
-        """
+        """Request a document or a `span` of it; one that fails, or has more than `limit` bytes, has a problem."""
         shown = without_credentials(url)
         try:
             answer = self.web.get(url, accept=accept, limit=limit, span=span)
@@ -133,9 +130,8 @@ class Fetcher(AbstractContextManager["Fetcher", None]):
     def _wait_for_turn(self, url: str) -> None:
         with self._lock:
             if self._late >= MAX_LATE:
-                raise NetworkError(
-                    "server-too-slow", f"{without_credentials(url)}: not requested, as {MAX_LATE} answers took too long"
-                )
+                message = f"{without_credentials(url)}: not requested, as {MAX_LATE} answers took too long"
+                raise NetworkError("server-too-slow", message)
             now = time.monotonic()
             turn = max(now, self._next)
             self._next = turn + 1 / self.politeness.rate
@@ -151,10 +147,7 @@ _CHUNK: Final = 1 << 20
 
 
 class FolderTransport(httpx.BaseTransport):
-    """Transport that answers for `ORIGIN` with the files of `root`, and reads nothing outside it.
-
-    Requests for the simple API get the ``index.json`` beside ``index.html``.
-    """
+    """Transport that answers for `ORIGIN` from the files of `root` alone; the simple API gets ``index.json``."""
 
     def __init__(self, root: Path) -> None:
         self._root = root.resolve()
@@ -178,9 +171,8 @@ class FolderTransport(httpx.BaseTransport):
             return httpx.Response(HTTPStatus.NOT_FOUND)
         if not path.is_file() or not path.resolve().is_relative_to(self._root):
             return httpx.Response(HTTPStatus.NOT_FOUND)
-        return _file(
-            path, kind or _TYPES.get(path.suffix, "application/octet-stream"), request.headers.get("Range", "")
-        )
+        span = request.headers.get("Range", "")
+        return _file(path, kind or _TYPES.get(path.suffix, "application/octet-stream"), span)
 
 
 def _file(path: Path, kind: str, span: str) -> httpx.Response:
@@ -205,8 +197,7 @@ def _chunks(file: IO[bytes]) -> Iterator[bytes]:
             yield chunk
 
 
-_SHOWN: Final = 200
-"""Characters of a header."""
+_HEADER_CHARACTERS: Final = 200
 
 
 def observe(web: Web, page: str, file: str | None) -> Iterator[Observation]:
@@ -236,9 +227,8 @@ def _of_file(web: Web, file: str) -> Iterator[Observation]:
         return
     host = urlsplit(part.url).netloc
     by = "" if host == urlsplit(url).netloc else f", after a redirect to {host}"
-    given = (
-        "a span of bytes" if part.status == HTTPStatus.PARTIAL_CONTENT else "the whole file where a span is asked for"
-    )
+    is_span = part.status == HTTPStatus.PARTIAL_CONTENT
+    given = "a span of bytes" if is_span else "the whole file where a span is asked for"
     yield Observation(topic="ranges", url=url, message=f"gives {given}{by}")
     yield Observation(topic="cache-control", url=url, message=_caching(part))
     yield Observation(topic="head", url=url, message=f"answers {web.get(file, method='HEAD').outcome}")
@@ -262,4 +252,4 @@ def _caching(answer: Answer) -> str:
 
 
 def _header(answer: Answer, name: str) -> str:
-    return answer.headers.get(name, "")[:_SHOWN]
+    return answer.headers.get(name, "")[:_HEADER_CHARACTERS]

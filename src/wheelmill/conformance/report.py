@@ -22,10 +22,9 @@ from wheelmill.conformance.rule import ConformanceReport, Rule, Violation
 from wheelmill.conformance.rules import RULES
 from wheelmill.system.process import printable
 
-_EXAMPLES: Final = 10
-"""Places of a finding that reports name."""
+_MAX_EXAMPLES: Final = 10
 _QUOTED: Final = re.compile(r"'[^']*'|\"[^\"]*\"")
-"""Messages have in quotes what a page says."""
+"""Quoted texts in a message, which are from a page."""
 _LONGEST: Final = 500
 """Characters of a URL or a message that people are shown."""
 _STATUS: Final = re.compile(r"\d{3}")
@@ -42,7 +41,7 @@ class ReportedFinding:
     @property
     def examples(self) -> tuple[Violation, ...]:
         """The first places."""
-        return self.places[:_EXAMPLES]
+        return self.places[:_MAX_EXAMPLES]
 
 
 def findings_of(violations: Iterable[Violation]) -> list[ReportedFinding]:

@@ -10,17 +10,7 @@ from typing import Final
 from packaging.version import Version
 
 from wheelmill.conformance import attributes, simple_api, wheels
-from wheelmill.conformance.rule import (
-    Breach,
-    Document,
-    ExaminedFile,
-    ParsedPage,
-    Rule,
-    Severity,
-    Violation,
-    installs,
-    rule,
-)
+from wheelmill.conformance.rule import Breach, Document, ExaminedFile, ParsedPage, Rule, Violation, installs, rule
 from wheelmill.errors import UnreadableError
 from wheelmill.names import ProjectName
 from wheelmill.web.json_pages import MAX_VALUES, read_project_detail, read_project_list
@@ -30,7 +20,6 @@ READABLE: Final = rule(
     "wheelmill.1",
     f"A page has at most {MAX_LINKS:,} links, {MAX_VALUES:,} values of JSON and {MAX_FAULTS:,} faults.",
     installs("reads its tags without building a document"),
-    otherwise=Severity.ERROR,
     section="What it does",
 )
 
@@ -119,7 +108,7 @@ class Reading:
     projects: Sequence[ProjectName] = ()
     """Projects of a project list, each once."""
     files: Sequence[tuple[str, Link]] = ()
-    """Absolute URLs of what a project's page lists, and the links; those of the JSON first, which can say more."""
+    """Absolute URLs and links of a project's page; those of the JSON first, which can have more attributes."""
 
 
 def _read(

@@ -184,10 +184,8 @@ def check_file(file: ExaminedFile) -> Iterator[Violation]:
     elif not file.answer.ok:
         yield FILE.violation(file.url, f"{link.filename} {file.answer.failure}")
     if file.resolved and not _is_same_python(link.requires_python, file.resolved):
-        inside = file.resolved.requires_python
-        message = (
-            f"{link.filename} has data-requires-python={link.requires_python!r}; METADATA says {str(inside or '')!r}"
-        )
+        stated, inside = link.requires_python, file.resolved.requires_python
+        message = f"{link.filename} has data-requires-python={stated!r}; METADATA says {str(inside or '')!r}"
         yield SAME_PYTHON.violation(file.metadata_url, message)
     for name, digest in (file.digests or {}).items():
         if link.hashes[name].lower() != digest:
@@ -228,10 +226,8 @@ def _is_same_python(stated: str | None, metadata: Metadata) -> bool:
 
 def _check_escapes(form: ParsedPage) -> Iterator[Breach]:
     """Check the page's source, because a parser gives the same value for both spellings."""
-    source = form.document.content.decode(errors="replace")
-    quoted = {
-        text[1:].partition(text[0])[0] for text in source.split("data-requires-python=") if text[:1] in {"'", '"'}
-    }
+    html = form.document.content.decode(errors="replace")
+    quoted = {text[1:].partition(text[0])[0] for text in html.split("data-requires-python=") if text[:1] in {"'", '"'}}
     for value in sorted(quoted & {link.requires_python for link in form.page.links}):
         if "<" in value or ">" in value:
             yield ESCAPES, f"data-requires-python={value!r} is written without &lt; or &gt;"

@@ -10,7 +10,7 @@ import hashlib
 import io
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -44,7 +44,7 @@ from wheelmill.wheel.name import VARIANTS_SUFFIX
 from wheelmill.wheel.variant import MAX_VARIANT_METADATA, VARIANT_FILE
 
 MAX_HASHED: Final = 32 << 20
-"""Bytes. Of larger files METADATA is read and no hash computed, unless every byte is asked for."""
+"""Bytes of a file up to which it is hashed; of larger ones only METADATA is read, unless all bytes are wanted."""
 
 
 def examine(link: Link, page: str, url: str, fetcher: Fetcher, *, every_byte: bool) -> ExaminedFile:
@@ -83,9 +83,7 @@ def _get(fetcher: Fetcher, url: str, *, wanted: bool) -> Document | None:
     return fetcher.get(url) if wanted else None
 
 
-def _download(
-    link: Link, url: str, fetcher: Fetcher, size: int
-) -> tuple[Mapping[str, str] | None, FileContents | None]:
+def _download(link: Link, url: str, fetcher: Fetcher, size: int) -> tuple[dict[str, str] | None, FileContents | None]:
     with tempfile.TemporaryDirectory() as folder, (Path(folder) / "file").open("w+b") as file:
         if not fetcher.download(url, file, size):
             return None, None
@@ -158,16 +156,12 @@ class IndexSurvey:
     progress: Progress
 
     def run(self, roots: Sequence[str], projects: Sequence[ProjectName]) -> ConformanceReport:
-        """Check the indexes whose project list URLs, each ending in a slash, are `roots`.
-
-        Without `projects`, it reads the lists and the pages of their projects.
-        """
+        """Check the indexes with project lists at `roots`, which end with a slash; `projects` limits the pages."""
         violations: list[Violation] = []
         pages: list[ReadPage] = []
         named = [(root, Reading(projects=projects)) for root in roots if projects]
-        for root, listed in named or self._read(
-            "project lists", [ReadPage(url=root, read=read_list) for root in roots]
-        ):
+        lists = [ReadPage(url=root, read=read_list) for root in roots]
+        for root, listed in named or self._read("project lists", lists):
             violations += listed.violations
             pages += (
                 ReadPage(url=urljoin(root, f"{name}/"), read=partial(read_detail, project=name))

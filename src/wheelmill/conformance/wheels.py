@@ -129,8 +129,7 @@ SAME_REQUIREMENTS: Final = rule(
 )
 
 _REQUIRED: Final = ("Metadata-Version", "Name", "Version")
-_SHOWN: Final = 5
-"""Requirements in a message."""
+_SHOWN_REQUIREMENTS: Final = 5
 
 Requirements = dict[tuple[NormalizedName, Version], tuple[str, frozenset[Requirement]]]
 """Requirements of each version that was read, with the first wheel that has them."""
@@ -164,5 +163,5 @@ def compare_requirements(file: ExaminedFile, seen: Requirements) -> Iterator[Vio
     own = frozenset(file.resolved.requires_dist or ())
     first, others = seen.setdefault(named, (file.link.filename, own))
     if own != others:
-        differ = ", ".join(sorted(map(str, own ^ others))[:_SHOWN])
+        differ = ", ".join(sorted(map(str, own ^ others))[:_SHOWN_REQUIREMENTS])
         yield SAME_REQUIREMENTS.violation(file.url, f"only one of {file.link.filename} and {first} requires {differ}")

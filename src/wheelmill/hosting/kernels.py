@@ -35,8 +35,7 @@ from wheelmill.wheel.stable_abi import beyond_stable_abi, shims_in
 
 _OWN: Final = ("__init__.py", "metadata.json", "metadata.json.sigstore")
 """Files added to those of a wheel; the last one is a signature of the second, by ``kernel-builder sign``."""
-_SHORTEST: Final = 2
-"""Characters of a kernel's name."""
+_MIN_NAME_CHARACTERS: Final = 2
 _LOADER: Final = '''"""Loads the package of this folder under its own name, by which its modules import each other."""
 
 import importlib
@@ -65,7 +64,7 @@ class Kernel:
     module: str
     architectures: tuple[Architecture, ...]
     version: int
-    """Version of the kernel, not of the wheel: people ask the Hub for a whole number."""
+    """Version of the kernel, not of the wheel: a whole number on the Hub."""
 
     @property
     def files(self) -> Mapping[str, PurePosixPath]:
@@ -106,11 +105,9 @@ def kernel_of(path: Path, *, version: int, module: str | None = None) -> Kernel:
     if findings or not isinstance(contents, Contents):
         raise UnreadableError("wheel-unfit", "; ".join(finding.detail for finding in findings))
     name = contents.name.project
-    if len(name) < _SHORTEST or not name[0].isalpha():
-        raise UsageError(
-            "kernel-name-invalid",
-            f"expected a kernel name of two or more characters that begins with a letter, not {name!r}",
-        )
+    if len(name) < _MIN_NAME_CHARACTERS or not name[0].isalpha():
+        message = f"expected a kernel name of two or more characters that begins with a letter, not {name!r}"
+        raise UsageError("kernel-name-invalid", message)
     kernel = Kernel(
         contents=contents,
         variant=f"{_framework_of(contents)}-{_machine_of(contents)}",
@@ -130,10 +127,7 @@ def _framework_of(contents: Contents) -> str:
     label, symbols = contents.name.label, open_symbols(contents.shared_objects)
     needed = needed_torch(tuple(map(str, contents.metadata.requires_dist or ())))
     if (label and label.torch) or not isinstance(needed, StableTorch):
-        raise UsageError(
-            "kernel-torch-too-narrow",
-            "METADATA does not allow a range of torch releases: the wheel is for one torch, or for none",
-        )
+        raise UsageError("kernel-torch-too-narrow", "METADATA allows no range of torch releases")
     if not contents.shared_objects:
         raise UsageError("kernel-not-compiled", "it has no compiled code")
     if beyond := beyond_stable_abi(symbols):
@@ -143,10 +137,8 @@ def _framework_of(contents: Contents) -> str:
         newer = some_of(shims.unknown or shims.newest_ones)
         raise UsageError("kernel-torch-too-old", f"METADATA says torch {needed.oldest}, which lacks {newer}")
     if strange := sorted({tag.abi for tag in contents.name.tags} - {"abi3", "none"}):
-        raise UsageError(
-            "kernel-not-abi3",
-            f"it is for {', '.join(strange)}, and kernels are for every Python, as 'abi: abi3' makes them",
-        )
+        hint = "set 'abi: abi3' in its entry, and build it again"
+        raise UsageError("kernel-not-abi3", f"it is for {', '.join(strange)}, not for every Python", hint=hint)
     return f"torch-stable-abi{needed.oldest.major}{needed.oldest.minor}"
 
 
@@ -155,15 +147,10 @@ def _machine_of(contents: Contents) -> str:
     platforms = {Platform.of_tag(tag) for tag in contents.name.platforms}
     platform = platforms.pop()
     if platforms or platform is None or not platform.is_linux:
-        raise UsageError(
-            "kernel-platforms",
-            f"it is for {' and '.join(contents.name.platforms)}; expected Linux on one kind of machine",
-        )
+        named = " and ".join(contents.name.platforms)
+        raise UsageError("kernel-platforms", f"it is for {named}; expected Linux on one kind of machine")
     if contents.name.label is None:
-        raise UsageError(
-            "kernel-without-cuda",
-            f"its version {contents.name.version} does not say which CUDA it is for, as +cu130 does",
-        )
+        raise UsageError("kernel-without-cuda", f"its version {contents.name.version} names no CUDA, as +cu130 does")
     return f"{contents.name.label.cuda.tag}-{platform.machine}-{platform.system}"
 
 

@@ -25,8 +25,7 @@ ADMINISTRATION: Final = "Administration: read"
 """The permission that most settings need."""
 _MOST: Final = 5_000
 """Entries of one list that are read; GitHub takes 500 variables and 100 environments."""
-_LONGEST: Final = 60
-"""Characters of a value in an error."""
+_SHOWN_CHARACTERS: Final = 60
 
 Value = TypeVar("Value")
 
@@ -82,23 +81,19 @@ class JsonObject:
 
 
 def _unreadable(what: str, value: object, expected: str) -> NetworkError:
-    return NetworkError("answer-unreadable", f"reading {what}: expected {expected}, not {repr(value)[:_LONGEST]}")
+    return NetworkError(
+        "answer-unreadable", f"reading {what}: expected {expected}, not {repr(value)[:_SHOWN_CHARACTERS]}"
+    )
 
 
 class Answers:
-    """Answers of GitHub about a repository.
-
-    Methods raise NetworkError if GitHub fails or gives an unreadable answer, and RejectedError if it refuses.
-    """
+    """Answers of GitHub; methods raise NetworkError if it fails or is unreadable, and RejectedError if it refuses."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
 
     def one(self, path: str, *, absent: Mapping[str, object] | None = None) -> JsonObject:
-        """Read one object at a path below the repository.
-
-        `absent` stands for a 404; None if that may be a missing permission, which GitHub does not distinguish.
-        """
+        """Read an object below the repository; `absent` stands for a 404, None if that may be a missing permission."""
         what = path or "the repository"
         try:
             return JsonObject.of(what, self._calls.answer(f"reading {what}", path))
@@ -113,9 +108,7 @@ class Answers:
         for answer in self._calls.pages(f"reading {path}", f"{path}?per_page=100"):
             entries = answer if within is None else answer.get(within) if isinstance(answer, dict) else None
             if not isinstance(entries, list):
-                raise NetworkError(
-                    "answer-invalid", f"reading {path}: expected a list{f' of {within}' if within else ''}"
-                )
+                raise NetworkError("answer-invalid", f"reading {path}: expected a list of {within or 'objects'}")
             if not entries:
                 break
             objects += (JsonObject.of(path, entry) for entry in entries)
@@ -213,14 +206,10 @@ def read_settings(repository: Repository, calls: Calls) -> Settings:
         return Settings(calls, Answers(calls).one(""), repository.server_url)
     except RejectedError as error:
         if error.status == HTTPStatus.UNAUTHORIZED:
-            raise UsageError(
-                "token-invalid", "GITHUB_TOKEN is not valid, or has expired", hint="gh auth token prints one"
-            ) from None
-        raise UsageError(
-            "repository-not-visible",
-            f"there is no repository {repository.full_name} that GITHUB_TOKEN may see",
-            hint=str(error),
-        ) from None
+            hint = "gh auth token prints one"
+            raise UsageError("token-invalid", "GITHUB_TOKEN is not valid, or has expired", hint=hint) from None
+        message = f"there is no repository {repository.full_name} that GITHUB_TOKEN may see"
+        raise UsageError("repository-not-visible", message, hint=str(error)) from None
 
 
 def find_site(repository: Repository, clock: Clock) -> str | None:

@@ -18,24 +18,9 @@ from typing import Final, Self
 from urllib.parse import quote
 
 from wheelmill.errors import RejectedError
+from wheelmill.hosting import settings as needs
 from wheelmill.hosting.read import ADMINISTRATION, JsonObject, Settings
-from wheelmill.hosting.settings import (
-    ENVIRONMENTS,
-    FOREIGN_ACTIONS,
-    NOTIFIES,
-    NOTIFY,
-    PACKAGE_INDEX,
-    PAGES,
-    PREFIX,
-    PUBLISHING_ACTION,
-    STORE,
-    TAG,
-    VARIABLES,
-    WEBHOOK,
-    WORKFLOWS,
-    Unseen,
-    labels_asked_for,
-)
+from wheelmill.hosting.settings import Unseen
 from wheelmill.release.github.store import BRANCH
 
 
@@ -79,7 +64,7 @@ class SettingCode(StrEnum):
 
 @dataclass(frozen=True)
 class WrongSetting:
-    """Setting that stops the factory, or gives others its rights."""
+    """Setting that stops the factory, or gives others its permissions."""
 
     code: SettingCode
     what: str
@@ -101,7 +86,7 @@ Rule = Callable[[Settings], Judgement]
 _METADATA: Final = "Metadata: read"
 
 
-def _reads(what: str, needs: str) -> Callable[[Rule], Rule]:
+def _reads(what: str, permission: str) -> Callable[[Rule], Rule]:
     """Make a rule yield `Unseen` if GitHub refuses its request."""
 
     def decorate(rule: Rule) -> Rule:
@@ -110,7 +95,7 @@ def _reads(what: str, needs: str) -> Callable[[Rule], Rule]:
             try:
                 yield from rule(settings)
             except RejectedError:
-                yield Unseen(what, needs)
+                yield Unseen(what, permission)
 
         return judge
 
@@ -118,10 +103,7 @@ def _reads(what: str, needs: str) -> Callable[[Rule], Rule]:
 
 
 def api_command(settings: Settings, method: str, path: str, fields: str = "") -> str:
-    """Return the command that changes a setting by the API, at a path below the repository.
-
-    `method` is ``PUT`` or ``POST``; `fields` are options of ``gh api`` with the values.
-    """
+    """Return the ``gh api`` command for a setting at a path below the repository; `fields` are its options."""
     return f"gh api --method {method} repos/{settings.full_name}/{path} {fields}".rstrip()
 
 
@@ -167,8 +149,8 @@ def _check_selected_actions(settings: Settings) -> Judgement:
 
 def _foreign_actions(settings: Settings) -> tuple[str, ...]:
     """Actions of the repository's workflows that are not GitHub's own."""
-    publishes = not isinstance(settings.environments, Unseen) and PACKAGE_INDEX in settings.environments
-    return (*(() if settings.is_package else FOREIGN_ACTIONS), *([PUBLISHING_ACTION] if publishes else []))
+    publishes = not isinstance(settings.environments, Unseen) and needs.PACKAGE_INDEX in settings.environments
+    return (*(() if settings.is_package else needs.FOREIGN_ACTIONS), *([needs.PUBLISHING_ACTION] if publishes else []))
 
 
 def _allowing(settings: Settings, patterns: tuple[str, ...]) -> str:
@@ -185,7 +167,7 @@ def check_workflows(settings: Settings) -> Judgement:
     if isinstance(workflows, Unseen):
         yield workflows
         return
-    for file, loss in WORKFLOWS.items():
+    for file, loss in needs.WORKFLOWS.items():
         since = _OFF_SINCE.get(workflows.get(file, ""))
         if since is not None:
             command = f"gh workflow enable {file} --repo {settings.full_name}"
@@ -313,16 +295,16 @@ def check_tags(settings: Settings) -> Judgement:
     rulesets = [settings.one(f"/rulesets/{number}") for number in listed]
     rules = chain.from_iterable(each.parts("rules") for each in rulesets if _is_for_releases(each))
     if "creation" in {rule.value("type", str) for rule in rules}:
-        what = f"rules keep workflows from making tags such as {TAG}"
+        what = f"rules keep workflows from making tags such as {needs.TAG}"
         yield wrong(SettingCode.TAGS_CLOSED, what, f"{settings.url}/rules")
 
 
 def _is_for_releases(ruleset: JsonObject) -> bool:
-    names = ruleset.part("conditions").part("ref_name")
+    names, tag = ruleset.part("conditions").part("ref_name"), f"refs/tags/{needs.TAG}"
 
     def names_them(patterns: tuple[str, ...]) -> bool:
         # In GitHub's patterns a '**/' also stands for no folder.
-        return "~ALL" in patterns or any(fnmatchcase(f"refs/tags/{TAG}", each.replace("**/", "*")) for each in patterns)
+        return "~ALL" in patterns or any(fnmatchcase(tag, each.replace("**/", "*")) for each in patterns)
 
     return names_them(names.texts("include")) and not names_them(names.texts("exclude"))
 
@@ -368,13 +350,19 @@ def check_environments(settings: Settings) -> Judgement:
     if isinstance(environments, Unseen):
         yield environments
         return
-    for name in ENVIRONMENTS:
+    for name in needs.ENVIRONMENTS:
         if environment := environments.get(name):
             yield from _check_environment(settings, name, environment)
-        # GitHub makes the one of Pages together with the site.
-        elif _has_pages(settings) if name == PAGES else name != NOTIFY or settings.variable(NOTIFIES) == "true":
+        elif _is_used(settings, name):
             what = f"there is no environment {name}: the first job makes one that every branch may use"
             yield wrong(SettingCode.ENVIRONMENT_OPEN, what, *_closing(settings, name))
+
+
+def _is_used(settings: Settings, environment: str) -> bool:
+    """True if a job uses an environment; GitHub makes the one of Pages together with the site."""
+    if environment == needs.PAGES:
+        return _has_pages(settings)
+    return environment != needs.NOTIFY or settings.variable(needs.NOTIFIES) == "true"
 
 
 def _check_environment(settings: Settings, name: str, environment: JsonObject) -> Judgement:
@@ -431,7 +419,7 @@ def check_releases(settings: Settings) -> Judgement:
     https://docs.github.com/en/rest/repos/repos#check-if-immutable-releases-are-enabled-for-a-repository
     """
     own = f"github:{settings.full_name}"
-    if settings.variable(STORE, own).casefold() != own.casefold():
+    if settings.variable(needs.STORE, own).casefold() != own.casefold():
         return
     absent = {"enabled": False} if settings.administers else None
     if not settings.one("/immutable-releases", absent=absent).value("enabled", bool):
@@ -446,11 +434,11 @@ def check_variables(settings: Settings) -> Judgement:
         yield variables
         return
     for name, value in sorted(variables.items()):
-        values = VARIABLES.get(name)
+        values = needs.VARIABLES.get(name)
         if values and not values.fits(value):
             what = f"{name} is {value!r}; expected {values.expected}"
             yield wrong(SettingCode.VARIABLE_VALUE, what, f"gh variable set {name} --repo {settings.full_name}")
-        elif not values and name.startswith(PREFIX):
+        elif not values and name.startswith(needs.PREFIX):
             command = f"gh variable delete {shlex.quote(name)} --repo {settings.full_name}"
             yield wrong(SettingCode.VARIABLE_UNKNOWN, f"no workflow reads the variable {name}", command)
 
@@ -458,15 +446,15 @@ def check_variables(settings: Settings) -> Judgement:
 @_reads("the names of the secrets", "Secrets: read, Environments: read")
 def check_webhook(settings: Settings) -> Judgement:
     """Check that the webhook for failures is set if notifications are on."""
-    if settings.variable(NOTIFIES) != "true":
+    if settings.variable(needs.NOTIFIES) != "true":
         return
     environments, places = settings.environments, ["/actions/secrets"]
-    if isinstance(environments, Unseen) or NOTIFY in environments:
-        places.append(f"/environments/{NOTIFY}/secrets")
+    if isinstance(environments, Unseen) or needs.NOTIFY in environments:
+        places.append(f"/environments/{needs.NOTIFY}/secrets")
     secrets = chain.from_iterable(settings.all(path, within="secrets") for path in places)
-    if WEBHOOK not in {secret.value("name", str) for secret in secrets}:
-        what = f"{NOTIFIES} is true, and there is no secret {WEBHOOK}"
-        command = f"gh secret set {WEBHOOK} --env {NOTIFY} --repo {settings.full_name}"
+    if needs.WEBHOOK not in {secret.value("name", str) for secret in secrets}:
+        what = f"{needs.NOTIFIES} is true, and there is no secret {needs.WEBHOOK}"
+        command = f"gh secret set {needs.WEBHOOK} --env {needs.NOTIFY} --repo {settings.full_name}"
         yield wrong(SettingCode.SECRET_MISSING, what, command)
 
 
@@ -475,7 +463,7 @@ def check_runners(settings: Settings) -> Judgement:
     if isinstance(settings.variables, Unseen):
         return
     page = f"{settings.url}/actions/runners"
-    for asked in labels_asked_for(settings.variables):
+    for asked in needs.labels_asked_for(settings.variables):
         if isinstance(settings.runners, Unseen):
             yield settings.runners
             continue

@@ -88,11 +88,8 @@ def _paths_in(site: Path) -> Iterator[tuple[str, Path]]:
             continue
         first = key.partition("/")[0]
         if first in {FILES, LEDGER} or is_date_tag(first):
-            raise SiteError(
-                "site-name-reserved",
-                f"{path} has the name of what belongs to releases",
-                hint="give the site another folder",
-            )
+            hint = "give the site another folder"
+            raise SiteError("site-name-reserved", f"{path} has a name that belongs to releases", hint=hint)
         yield key, path
         if path.name == _INDEX and key != _INDEX:
             yield key.removesuffix(_INDEX), path
@@ -104,9 +101,7 @@ def _paths_in(site: Path) -> Iterator[tuple[str, Path]]:
 def _write_record(bucket: Bucket, keys: Mapping[str, Path] | set[str], over: str | None) -> str:
     record = record_bytes(UploadedSite(keys=tuple(sorted(keys))))
     if (etag := bucket.write_verified(_RECORD, record, cache="no-cache", over=over)) is None:
-        raise ReleaseError(
-            "somebody-else", f"another upload of a site to {bucket} is in progress", hint="run this again"
-        )
+        raise ReleaseError("somebody-else", f"another upload to {bucket} is in progress", hint="run this again")
     return etag
 
 

@@ -40,6 +40,7 @@ from wheelmill.release.manifest import (
     name_faults,
     spelling_fault,
 )
+from wheelmill.system.progress import Warn
 from wheelmill.web.credentials import is_secure
 from wheelmill.web.pages import PROVENANCE_SUFFIX, SIDECAR_SUFFIX
 from wheelmill.wheel.archive import check_archive
@@ -49,11 +50,9 @@ from wheelmill.wheel.metadata import metadata_bytes, read_metadata, reservation
 from wheelmill.wheel.name import WheelFile, WheelName, wheel_behind, written_parts
 
 
-def site_of(
-    files: Iterable[IndexFile], faults: Sequence[str], listing: Listing, torches: Torches, *, hint: str
-) -> Site:
+def site_of(files: Iterable[IndexFile], faults: list[str], listing: Listing, torches: Torches, *, hint: str) -> Site:
     """Make a site of wheels in any order; refuse contradictions between them, and `faults` of other files."""
-    every_fault = list(faults)
+    every_fault = [*faults]
     every_file: list[IndexFile] = []
     for filename, same in groupby(sorted(files, key=attrgetter("project", "filename")), key=attrgetter("filename")):
         first, *others = same
@@ -71,10 +70,7 @@ def site_of(
 
 
 def _trees(files: Sequence[IndexFile], listing: Listing, published: Torches) -> tuple[Tree, ...]:
-    """Make the tree of all wheels and the narrower ones; a quarantined project has no files (PEP 792).
-
-    A wheel for a release candidate of torch stands in its own tree alone.
-    """
+    """Make the tree of all wheels and the narrower ones; wheels for a candidate of torch are in their own alone."""
     groups = (tuple(wheels) for _, wheels in groupby(files, key=_project_and_version))
     versions = [VersionFiles(_decided(wheels, published)) for wheels in groups]
     torches = _torches_of(versions, published)
@@ -133,7 +129,7 @@ def _paths_of(file: IndexFile, torches: Mapping[CudaVersion, set[TorchVersion]])
 
 EMPTY_LISTING: Final = Listing()
 Folders = Mapping[tuple[str, Sha256], str]
-"""The folders of wheels that do not lie in that of their release, by file name and hash."""
+"""Folders of wheels outside the folder of their release, by file name and hash."""
 
 
 def site_of_releases(
@@ -160,9 +156,7 @@ def site_of_releases(
     gone = set(deployed).difference(entry.filename for manifest in manifests for entry in manifest.wheels)
     every_fault.extend(vanished(gone, listing))
     every_fault.extend(changed(files, deployed))
-    return site_of(
-        files, every_fault, listing, torches, hint="publish the right file, or give the reason in removed.yml"
-    )
+    return site_of(files, every_fault, listing, torches, hint="publish the right file, or give a reason in removed.yml")
 
 
 def _files_of(
@@ -216,10 +210,7 @@ def _attestations_in(folder: str) -> str | None:
 
 
 def folder_of(entry: ListedWheel, release: ListedRelease, base_url: str, folders: Folders) -> str:
-    """Return the URL of a wheel's folder, with a trailing slash.
-
-    `base_url` is the parent of the releases' folders; absolute, or relative to the root of the site.
-    """
+    """Return the URL of a wheel's folder, with a trailing slash; `base_url` is as in `site_of_releases`."""
     elsewhere = folders.get((entry.filename, entry.sha256)) if folders else None
     return folder_url(base_url, release.tag) if elsewhere is None else folder_url(elsewhere)
 
@@ -261,8 +252,8 @@ def site_of_folder(
     base_url: str,
     *,
     torches: Torches = MappingProxyType({}),
-    warn: Callable[[str], None],
-    leave_out: Callable[[str], None] | None = None,
+    warn: Warn,
+    leave_out: Warn | None = None,
 ) -> Site:
     """Make the site of a folder of wheels and the folders in it, including wheels that were built elsewhere.
 

@@ -23,6 +23,7 @@ from wheelmill.index.write import MAX_BYTES
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.manifest import SCHEMA, ListedFile, ListedRelease, manifest_from
 from wheelmill.system.files import sha256_of_bytes
+from wheelmill.system.progress import Warn
 from wheelmill.web.credentials import without_credentials
 from wheelmill.wheel.attestation import ATTESTATIONS
 
@@ -40,7 +41,7 @@ ReadFile = Callable[[str], bytes | Absent]
 
 @contextmanager
 def site_files(place: str) -> Iterator[ReadFile]:
-    """Make a reader of the files of a site, given by its folder or URL."""
+    """Yield a reader of the files of a site at a folder or URL."""
     if "://" not in place:
 
         def content_in_folder(name: str) -> bytes | Absent:
@@ -75,7 +76,7 @@ class Deployed:
     hashes: Mapping[str, Sha256] = field(default_factory=dict)
     """The hash of every wheel, by file name."""
     unread: tuple[ListedRelease, ...] = ()
-    """Manifests of the releases whose own could not be read, made from what the index says."""
+    """Manifests rebuilt from the index, of releases whose own could not be read."""
 
 
 ReadDeployed = Callable[[Collection[ListedRelease]], Deployed]
@@ -99,7 +100,7 @@ class _Hashes(TypedDict):
 
 
 def deployed_wheels(
-    place: str, read: Collection[ListedRelease], *, now: datetime, none_yet: Callable[[str], None] | None = None
+    place: str, read: Collection[ListedRelease], *, now: datetime, none_yet: Warn | None = None
 ) -> Deployed:
     """Read the wheels that a site lists: hashes alone if they are enough, else ``wheels.json``.
 
@@ -117,9 +118,7 @@ def deployed_wheels(
         if none_yet and content.status == HTTPStatus.NOT_FOUND:
             none_yet(f"{without_credentials(place)} has no index yet: nothing is compared with it")
             return Deployed()
-        raise SiteError(
-            "deployed-unreadable", content.problem, hint="leave --previous out for the first index at a place"
-        )
+        raise SiteError("deployed-unreadable", content.problem, hint="leave out --previous for the first index there")
     site = _parse(content, _Wheels, WHEELS_JSON, place)
     hashes = {wheel["filename"]: wheel["sha256"] for wheel in site["wheels"]}
     tags = {tag for wheel in site["wheels"] if (tag := wheel.get("release"))} - {release.tag for release in read}
@@ -163,12 +162,8 @@ def _manifests_of(content: bytes, tags: Collection[ReleaseTag], place: str, now:
         rows = [row for row in json.loads(content)["wheels"] if row.get("release") in tags]
         for tag, own in groupby(sorted(rows, key=itemgetter("release")), key=itemgetter("release")):
             wheels = list(own)
-            made = {
-                "schema": SCHEMA,
-                "tag": tag,
-                "published_at": wheels[0].get("uploaded_at"),
-                "wheels": list(map(_entry_of, wheels)),
-            }
+            published_at, entries = wheels[0].get("uploaded_at"), list(map(_entry_of, wheels))
+            made = {"schema": SCHEMA, "tag": tag, "published_at": published_at, "wheels": entries}
             yield manifest_from(json.dumps(made).encode(), tag=tag, source=f"{WHEELS_JSON} of {place}: {tag}", now=now)
     except (ReleaseError, ValueError) as error:  # json refuses a number of thousands of digits
         raise SiteError("deployed-unreadable", str(error)) from None
@@ -177,16 +172,12 @@ def _manifests_of(content: bytes, tags: Collection[ReleaseTag], place: str, now:
 def _entry_of(row: Mapping[str, Any]) -> dict[str, object]:
     """Return an entry of a manifest as unchecked JSON, with the part of its build and test facts that a site has."""
     label = row.get("label")
+    certificate = {"sha256": row["sha256"], "evidence": row.get("evidence"), "clean_rooms": [], "provenance": None}
     return {
         **{key: row.get(key) for key in ListedFile.__struct_fields__},
         "name": row.get("project"),
         "version": f"{row.get('version')}+{label}" if label else row.get("version"),
-        "certificate": {
-            "sha256": row["sha256"],
-            "evidence": row.get("evidence"),
-            "clean_rooms": [],
-            "provenance": None,
-        },
+        "certificate": certificate,
         "attestation": row.get("attestation"),
         "attested": str(row.get("attestation")).endswith(f"/{ATTESTATIONS}"),
     }

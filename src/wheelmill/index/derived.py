@@ -12,7 +12,7 @@ address, as ``torch2.11/variants/simple``, since uv ignores variants for a certa
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain, groupby
@@ -25,11 +25,13 @@ from packaging.version import Version
 from wheelmill.config.model import Package, with_suffix
 from wheelmill.errors import SiteError, UnreadableError
 from wheelmill.index.collect import Folders, file_of, folder_of
-from wheelmill.index.render import Page, site_templates, tree_pages
+from wheelmill.index.render import tree_pages
 from wheelmill.index.tree import ALIASES, VARIANTS, IndexFile, Site, Tree, VersionFiles, contradictions, faults_of_entry
+from wheelmill.index.write import Page
 from wheelmill.names import ProjectName, ReleaseTag, Sha256, TorchVersion
 from wheelmill.release.manifest import ListedRelease, ListedWheel
 from wheelmill.system.files import sha256_of_bytes
+from wheelmill.system.progress import Warn
 from wheelmill.wheel.name import EXTRAS, AliasWheel, VariantWheelName, variants_filename
 from wheelmill.wheel.variant import NULL_VARIANT, Variant, metadata_of, variant_metadata_bytes, variant_name
 
@@ -50,7 +52,7 @@ class Aliased:
 class _Alias:
     wheel: AliasWheel
     beside: Sequence[VersionFiles]
-    """The wheels that it stands for: it is in every tree that has some of them."""
+    """Wheels of the alias, which is in every tree that has one of them."""
     since: datetime
     """When it was first listed."""
     is_old: bool = False
@@ -68,10 +70,9 @@ def with_aliases(site: Site, packages: Mapping[ProjectName, Package]) -> Aliased
     for package in packages.values():
         for alias in _aliases_of(package, site.versions.get(package.name, ())):
             if (name := alias.wheel.project) in site.versions:
+                message = f"{name} is an alias of {package.name}, and has wheels of its own"
                 hint = "give the extras another name, or take the wheels out with removed.yml"
-                raise SiteError(
-                    "alias-has-wheels", f"{name} is an alias of {package.name}, and has wheels of its own", hint=hint
-                )
+                raise SiteError("alias-has-wheels", message, hint=hint)
             content = alias.wheel.content
             folder = f"{ALIASES}/{name}/"
             files[folder + alias.wheel.name.filename] = content
@@ -192,13 +193,12 @@ def variant_files(
     *,
     folders: Folders,
     absent: Mapping[ReleaseTag, Container[str]],
-    warn: Callable[[str], None],
+    warn: Warn,
 ) -> tuple[VariantFile, ...]:
     """Find the variants of the wheels that an index lists; a variant is yanked with its plain wheel.
 
     Variants of a version must have the same requirements, since uv reads one METADATA for all. A version whose CUDAs
-    require different things has no variants; `warn` receives it. `base_url` is the parent of the releases' folders;
-    absolute, or relative to the root of the site. `absent` names files that a manifest names and its release lacks.
+    require different things has no variants; `warn` receives it. The other arguments are as in `site_of_releases`.
     """
     listed = {file.sha256: file for file in chain.from_iterable(plain.files.values())}
     variants: dict[str, VariantFile] = {}
@@ -222,9 +222,7 @@ def variant_files(
                     wrong = [*wrong, "another release has it with other bytes"]
             faults += [f"{manifest.tag}/{entry.filename}: {fault}" for fault in wrong]
     if faults:
-        raise SiteError(
-            "variants-contradict", "\n".join(faults), hint="publish the variant wheels again in another store"
-        )
+        raise SiteError("variants-contradict", "\n".join(faults), hint="publish the variants again in another store")
     files = sorted(variants.values(), key=lambda each: (each.file.project, each.file.name.version, each.file.filename))
     return tuple(chain.from_iterable(_agreeing(wheels, warn) for _, wheels in groupby(files, key=_project_and_version)))
 
@@ -233,7 +231,7 @@ def _project_and_version(wheel: VariantFile) -> tuple[ProjectName, Version]:
     return wheel.file.project, wheel.file.name.version
 
 
-def _agreeing(wheels: Iterable[VariantFile], warn: Callable[[str], None]) -> Sequence[VariantFile]:
+def _agreeing(wheels: Iterable[VariantFile], warn: Warn) -> Sequence[VariantFile]:
     """Return the variants of a version, or none if they contradict each other."""
     of_version = [*wheels]
     if differing := next(contradictions([each.file for each in of_version]), None):
@@ -256,10 +254,7 @@ def _variant_of(name: VariantWheelName, entry: ListedWheel, plain: IndexFile) ->
 
 
 def pages_of_variants(files: Sequence[VariantFile], plain: Site, *, as_json: bool = True) -> Iterator[Page]:
-    """Render the trees of variant wheels, and the list of variants of every version; nothing if there are none.
-
-    `as_json` adds the JSON form of the trees.
-    """
+    """Render the trees of variant wheels and the variants of each version, also as JSON if `as_json`."""
     torches = {torch for each in plain.torches.values() for torch in each}
     versions: dict[ProjectName, list[VersionFiles]] = defaultdict(list)
     trees: dict[str, dict[ProjectName, list[VersionFiles]]] = defaultdict(lambda: defaultdict(list))
@@ -278,7 +273,7 @@ def pages_of_variants(files: Sequence[VariantFile], plain: Site, *, as_json: boo
         ),
         statuses=plain.statuses,
     )
-    yield from tree_pages(site, versions, site_templates(), as_json=as_json)
+    yield from tree_pages(site, versions, as_json=as_json)
 
 
 def _list_of(wheels: Sequence[VariantFile]) -> tuple[bytes, IndexFile]:

@@ -30,16 +30,8 @@ from msgspec.json import Encoder
 from packaging.tags import Tag
 from pydantic_core import to_json
 
-from wheelmill.index.tree import (
-    SOURCES,
-    SOURCES_HASH,
-    UNKNOWN_ADDRESS,
-    WHEELS_JSON,
-    IndexFile,
-    Site,
-    SiteAddress,
-    VersionFiles,
-)
+from wheelmill.index.tree import SOURCES, SOURCES_HASH, WHEELS_JSON, IndexFile, Site, VersionFiles
+from wheelmill.index.write import Page
 from wheelmill.names import ProjectName, ReleaseTag, Sha256
 from wheelmill.release.manifest import ListedFile, ListedProvenance
 from wheelmill.smoke.verdict import ListedEvidence
@@ -148,10 +140,7 @@ Said = dict[int, Raw]
 
 
 def facts_of(version: VersionFiles, trees: Sequence[str], said: Said) -> Iterator[bytes]:
-    """Encode the facts about each wheel of a version, given the narrower trees that it stands in.
-
-    `said` is the JSON of other wheels, which live as long as these.
-    """
+    """Encode the facts about each wheel of a version; `said` holds the JSON of parts that other wheels share."""
     name, label = version.name, version.files[0].label
     of_version = {
         "project": name.project,
@@ -200,11 +189,8 @@ def _tags(tags: frozenset[Tag]) -> Raw:
 
 
 def _evidence(seen: ListedEvidence) -> dict[str, object]:
-    window = seen.torch_window
-    return {
-        **to_builtins(seen),
-        "torch_window": {fit.torch: not fit.lacks for fit in window.torches} if window else None,
-    }
+    window = {fit.torch: not fit.lacks for fit in seen.torch_window.torches} if seen.torch_window else None
+    return {**to_builtins(seen), "torch_window": window}
 
 
 def _built(made: ListedProvenance) -> dict[str, object]:
@@ -229,30 +215,23 @@ _META: Final = {"api-version": API_VERSION}
 LINKS: Final = b"<!-- links -->"
 """Marks the place of the links in the template of a project page: they are on many pages, but rendered once."""
 
-Page = tuple[str, Iterable[bytes]]
-"""A path below the root of the site, and what stands there, in pieces."""
 
-
-def pages_of(
-    site: Site, aliased: Site | None = None, *, address: SiteAddress = UNKNOWN_ADDRESS, as_json: bool = True
-) -> Iterator[Page]:
+def pages_of(site: Site, aliased: Site | None = None, *, root: str = "", as_json: bool = True) -> Iterator[Page]:
     """Render pages for installers and programs one at a time: those of 100,000 wheels do not fit into memory.
 
-    Installers see `aliased`, the site with its aliases; the wheels alone if None. `as_json` adds the JSON form of their
-    pages, for a host that lets clients choose.
+    Installers see `aliased`, the site with its aliases; the wheels alone if None. `root` is the path of the site on its
+    host. `as_json` adds the JSON form of installers' pages, for a host that lets clients choose.
     """
-    templates = site_templates()
     style = Markup((own_installation.INDEX / "static" / "style.css").read_text())  # noqa: S704 - our own
-    yield "404.html", [templates.get_template("404.html").render(style=style, root=address.root).encode()]
+    yield "404.html", [site_templates().get_template("404.html").render(style=style, root=root).encode()]
     yield WHEELS_JSON, wheels_json(site)
     listed = aliased or site
-    yield from tree_pages(listed, listed.versions, templates, as_json=as_json)
+    yield from tree_pages(listed, listed.versions, as_json=as_json)
 
 
-def tree_pages(
-    site: Site, every: Mapping[ProjectName, Sequence[VersionFiles]], templates: Environment, *, as_json: bool
-) -> Iterator[Page]:
+def tree_pages(site: Site, every: Mapping[ProjectName, Sequence[VersionFiles]], *, as_json: bool) -> Iterator[Page]:
     """Render the trees of a site, given all versions of every project."""
+    templates = site_templates()
     template = templates.get_template("project_list.html")
     for tree in site.trees:
         yield f"{tree.folder}/index.html", [template.render(tree=tree, version=API_VERSION).encode()]
@@ -342,9 +321,7 @@ def wheels_json(site: Site) -> Iterator[bytes]:
     head = {
         "schema": WHEELS_SCHEMA,
         "trees": [tree.folder for tree in site.trees],
-        "projects": {
-            project: {"status": status.status, "reason": status.reason} for project, status in statuses.items()
-        },
+        "projects": {name: {"status": each.status, "reason": each.reason} for name, each in statuses.items()},
     }
     yield to_json(head).removesuffix(b"}") + b',"wheels":['
     narrower_paths: dict[VersionFiles, list[str]] = defaultdict(list)

@@ -44,8 +44,7 @@ _WEIGHT: Final = re.compile(r"[01](\.\d{0,3})?", re.ASCII)
 def wanted_type(accept: str | None) -> str | None:
     """Choose `JSON_TYPE`, `TEXT_TYPE` or `HTML_TYPE` by an Accept header (RFC 9110, section 12.5.1).
 
-    `accept` is None if the client sends no header, and takes anything. The result is None if it takes none of the
-    types.
+    A client without the header takes anything. The result is None if it takes none of the types.
     """
     weights = dict(map(_read_range, (accept or "*/*").split(",")))
     wanted = {kind: next((weights[name] for name in names if name in weights), 0.0) for kind, names in _NAMES.items()}
@@ -64,7 +63,7 @@ class Files(SimpleHTTPRequestHandler):
     """Request handler for files and spans of them, without a log line for every request."""
 
     _span: range | None = None
-    """The bytes that were asked for, where it is not all of them."""
+    """Requested bytes; None for the whole file."""
 
     def handle(self) -> None:
         """Answer a request; a client may disconnect when it has read enough."""
@@ -113,8 +112,8 @@ class Files(SimpleHTTPRequestHandler):
         if self._span is None:
             super().copyfile(source, outputfile)
             return
-        for sent in range(0, len(self._span), _PIECE):
-            outputfile.write(source.read(min(_PIECE, len(self._span) - sent)))
+        for sent in range(0, len(self._span), _PIECE_BYTES):
+            outputfile.write(source.read(min(_PIECE_BYTES, len(self._span) - sent)))
 
     def send_header(self, keyword: str, value: str) -> None:
         """Leave out a Last-Modified of this second, in which the file may change again (RFC 9110, 8.8.2.1)."""
@@ -146,7 +145,7 @@ class Forms(Files):
 
     def send_head(self) -> BytesIO | BinaryIO | None:
         """Choose the form; redirect an address of one form to its file, since links may be relative."""
-        if named := _OF_ONE_FORM.fullmatch(unquote(self.path)):
+        if named := _ONE_FORM.fullmatch(unquote(self.path)):
             self.send_response(HTTPStatus.FOUND)
             self.send_header("Location", f"{named['tree']}/{named['project'] or ''}index.{named['form']}")
             self._end_without_content()
@@ -186,18 +185,13 @@ def _span_of(asked: str, size: int) -> range | None:
     return range(int(first), min(int(last) + 1, size) if last else size)
 
 
-_PIECE: Final = 1 << 16
-"""Bytes that are read and sent at once."""
+_PIECE_BYTES: Final = 1 << 16
 _RANGE: Final = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)
 _PAGE: Final = re.compile(r"(/[^/?]+)*/simple/([^/?]+/)?")
 _JSON_PAGE: Final = re.compile(r".*/simple/([^/?]+/)?index\.json")
-_OF_ONE_FORM: Final = re.compile(
-    r"(?P<tree>(/[\w.-]+)*/simple)/v1\+(?P<form>json|html)/(?P<project>[\w.-]+/)?", re.ASCII
-)
+_ONE_FORM: Final = re.compile(r"(?P<tree>(/[\w.-]+)*/simple)/v1\+(?P<form>json|html)/(?P<project>[\w.-]+/)?", re.ASCII)
 
-
-_INTERVAL: Final = 0.05
-"""Seconds between checks whether to stop."""
+_POLL_INTERVAL_S: Final = 0.05
 
 
 class _Server(ThreadingHTTPServer):
@@ -255,7 +249,7 @@ def serve_folder(directory: Path, port: int = 0, *, negotiate: bool = False) -> 
         hint = "give another port; 0 takes a free one"
         raise UsageError("port-unusable", f"cannot serve at 127.0.0.1:{port}: {error.strerror}", hint=hint) from None
     with listening as server:
-        thread = threading.Thread(target=server.serve_forever, args=(_INTERVAL,), daemon=True)
+        thread = threading.Thread(target=server.serve_forever, args=(_POLL_INTERVAL_S,), daemon=True)
         thread.start()
         try:
             yield f"http://127.0.0.1:{server.server_port}/"

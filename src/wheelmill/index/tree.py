@@ -54,7 +54,7 @@ INVENTORY: Final = "objects.inv"
 """The file by which a folder that Sphinx rendered is known."""
 
 SOURCES: Final = "sources.yml"
-"""Other people's wheels that clients of this index know; see `SOURCES_HASH`."""
+"""Other people's wheels for clients of this index; see `SOURCES_HASH`."""
 SOURCES_HASH: Final = f"{SOURCES}.sha256"
 """The hash of `SOURCES` in the form of sha256sum, so that clients need not download the same list again."""
 
@@ -71,10 +71,7 @@ def quote_name(name: str) -> str:
 def folder_url(url: str, *names: str) -> str:
     """Return the URL of a folder, or of one below it, with a trailing slash."""
     if (shown := without_credentials(url)) != url:
-        raise SiteError(
-            "url-with-credentials",
-            f"expected the URL of a folder, without a user and a password, not one of {shown!r} with them",
-        )
+        raise SiteError("url-with-credentials", f"expected a URL without a user and a password, not one of {shown!r}")
     if "?" in url or "#" in url:
         raise SiteError("url-not-a-folder", f"expected the URL of a folder, without ? or #, not {url!r}")
     return posixpath.join(url, *map(quote_name, names), "")
@@ -89,7 +86,7 @@ class IndexFile(ListedFile, frozen=True, kw_only=True):
     name: WheelName
     """Its parsed file name."""
     folder: str
-    """The URL of the folder that it lies in, with a slash at its end: absolute, or relative to the root of the site."""
+    """URL of its folder, with a trailing slash: absolute, or relative to the root of the site."""
     uploaded_at: datetime | None = None
     release: ReleaseTag | None = None
     """None for a wheel of a folder, which no release has."""
@@ -236,7 +233,7 @@ class Catalogue:
     ptx_drivers: Mapping[CudaVersion, str] = field(default_factory=dict)
     """The oldest driver that compiles the PTX of each CUDA release, where that is known."""
     gpu_drivers: Mapping[str, str] = field(default_factory=dict)
-    """The oldest driver that knows each GPU, by compute capability; none if every driver that runs a CUDA does."""
+    """Oldest driver for each GPU, by compute capability; no entry if every driver that runs a CUDA supports it."""
     pythons: tuple[PythonVersion, ...] = ()
     """Pythons that torch is published for, which wheels for an older one and all newer ones do not name."""
     homes: Mapping[ProjectName, Sequence[str]] = field(default_factory=dict)
@@ -294,20 +291,14 @@ UNKNOWN_ADDRESS: Final = SiteAddress()
 
 
 def faults_of_entry(entry: ListedWheel, name: WheelName, absent: Container[str]) -> list[str]:
-    """List the faults of one entry of a manifest, and of its files in the release.
-
-    PEP 658: pip and uv cannot install a wheel if the index names a sidecar that is not there.
-    """
+    """List the faults of a manifest's entry; pip and uv cannot install a wheel whose sidecar is absent (PEP 658)."""
     wanted = (entry.filename, entry.filename + SIDECAR_SUFFIX)
     lacking = [f"its release has no {filename}" for filename in wanted if filename in absent]
     return faults_of_wheel(entry, name) + lacking
 
 
 def contradictions(files: Sequence[IndexFile]) -> Iterator[str]:
-    """Name wheels of one version with different requirements: uv reads one METADATA for all of them.
-
-    `files` are sorted by project, and by file name in each.
-    """
+    """Name wheels of a version whose requirements differ: uv reads one METADATA. `files` are sorted by project."""
     for _, wheels in groupby(files, key=lambda file: file.project):
         first_of: dict[Version, IndexFile] = {}
         for file in wheels:
@@ -321,10 +312,7 @@ def contradictions(files: Sequence[IndexFile]) -> Iterator[str]:
 
 
 def rivals(files: Iterable[IndexFile]) -> Iterator[str]:
-    """Name wheels with one version, build and tags under two names: pip takes the last link of a page, uv another.
-
-    ``Demo-1.0`` and ``demo-1.0.0`` are both version 1.0 of demo.
-    """
+    """Name wheels that differ in spelling only, as ``Demo-1.0`` and ``demo-1.0.0``: pip and uv take different ones."""
     first_of: dict[tuple[object, ...], IndexFile] = {}
     for file in files:
         name = file.name

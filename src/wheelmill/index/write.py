@@ -24,14 +24,16 @@ from wheelmill.system.folders import remove_tree
 from wheelmill.system.locks import hold, wait_silently
 from wheelmill.system.progress import number_of
 
+Page = tuple[str, Iterable[bytes]]
+"""Path of a page below the root of the site, and its content in pieces."""
+
 _AT_ONCE: Final = 1 << 20
 
 
 def write_page(page: str, pieces: Iterable[bytes], old: str) -> int:
-    """Write a page where none is yet, and return its size in bytes; if the old site has the same, hard-link that file.
+    """Write a new page and return its size in bytes; if `old`, that of the old site, is equal, hard-link it.
 
-    So hosts, mirrors and backups that compare times see the changes. No program writes to a file of two sites: pages
-    are replaced, never changed. `old` is the path of the page in the old site.
+    So hosts, mirrors and backups that compare times see the changes. Pages are replaced, never changed.
     """
     rest = iter(pieces)
     same, differs = _compare(rest, old) if _is_public_file(old) else (0, b"")
@@ -48,10 +50,7 @@ def write_page(page: str, pieces: Iterable[bytes], old: str) -> int:
 
 
 def _compare(pieces: Iterator[bytes], old: str) -> tuple[int, bytes | None]:
-    """Count the bytes of whole pieces at the start of a file, and return the first piece that it lacks.
-
-    The piece is None if the file has all of them and nothing else.
-    """
+    """Count the bytes of equal pieces at a file's start; return the first other piece, None if the file is equal."""
     same = 0
     with open(old, "rb") as before:  # noqa: PTH123 - quick
         for piece in pieces:
@@ -97,13 +96,10 @@ class SiteSize:
         return f"{number_of(self.pages, 'page')}, {self.bytes:,} bytes, at most {gigabytes}"
 
 
-def write_site(
-    pages: Iterable[tuple[str, Iterable[bytes]]], directory: Path, *, on_github_pages: bool = False
-) -> SiteSize:
+def write_site(pages: Iterable[Page], directory: Path, *, on_github_pages: bool = False) -> SiteSize:
     """Write a site into a folder, in place of an existing one, and return its size.
 
-    `pages` are paths below the folder, with their content in pieces. Foreign files in the folder, such as ``CNAME``,
-    stay. With `on_github_pages`, the site may have at most `MAX_BYTES`.
+    Foreign files in the folder, such as ``CNAME``, stay. With `on_github_pages`, it may have at most `MAX_BYTES`.
     """
     try:
         directory = behind_links(directory)
@@ -125,7 +121,7 @@ def _beside(directory: Path, suffix: str) -> Path:
     return directory.with_name(f".{directory.name}.{suffix}")
 
 
-def _write(pages: Iterable[tuple[str, Iterable[bytes]]], folder: Path, old: Path, most: float) -> SiteSize:
+def _write(pages: Iterable[Page], folder: Path, old: Path, most: float) -> SiteSize:
     count = total = 0
     largest = (0, 0, "")
     made = {""}
@@ -152,11 +148,9 @@ def _within(free: float, pieces: Iterable[bytes]) -> Iterator[bytes]:
     for piece in pieces:
         free -= len(piece)
         if free < 0:
-            raise SiteError(
-                "site-too-large",
-                f"the site has more than {MAX_BYTES:,} bytes, which GitHub Pages does not publish",
-                hint="take old wheels out with removed.yml, or use another host",
-            )
+            message = f"the site has more than {MAX_BYTES:,} bytes, which GitHub Pages does not publish"
+            hint = "take old wheels out with removed.yml, or use another host"
+            raise SiteError("site-too-large", message, hint=hint)
         yield piece
 
 
@@ -172,19 +166,13 @@ def _swap(new: Path, directory: Path) -> None:
     for name, what in ((VARIANTS, "the store of variant wheels"), (DOCUMENTS, "documents of your own")):
         there = directory / name
         if (new / name).exists() and there.exists() and not (_is_tree(there) or (there / INVENTORY).exists()):
-            raise SiteError(
-                "site-would-replace",
-                f"{there} is not part of a site, and the site would replace it",
-                hint=f"keep {what} elsewhere",
-            )
+            message = f"{there} is not part of a site, and the site would replace it"
+            raise SiteError("site-would-replace", message, hint=f"keep {what} elsewhere")
     foreign = [entry for entry in directory.iterdir() if not _is_of_a_site(entry, new)]
     replaced = sorted({entry.name for entry in directory.iterdir()} - {entry.name for entry in foreign})
     if replaced and WHEELS_JSON not in replaced:
-        raise SiteError(
-            "site-would-replace",
-            f"{directory} has {', '.join(replaced)}, which the site would replace, and is not one itself",
-            hint="give another folder",
-        )
+        message = f"{directory} has {', '.join(replaced)}, which the site would replace, and is not one itself"
+        raise SiteError("site-would-replace", message, hint="give another folder")
     if any(entry.is_dir() and not entry.is_symlink() for entry in foreign):
         gone = [name for name in replaced if not (new / name).exists()]
         for entry in list(new.iterdir()):

@@ -22,7 +22,7 @@ from wheelmill.release.store import Publication, RefusedWheel, Store
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import sha256_of_bytes, write_bytes
 from wheelmill.system.folders import remove_tree, temporary_folder
-from wheelmill.system.progress import Progress
+from wheelmill.system.progress import Progress, Warn
 from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.wheel.archive import open_archive
 from wheelmill.wheel.attestation import MAX_BUNDLE, Attested, Signer, verify_bundles
@@ -52,17 +52,12 @@ def _write_checksums(path: Path, subjects: Iterable[tuple[str, Sha256]]) -> None
 
 
 def attested_in(directory: Path, signer: Signer) -> Attested:
-    """Verify the attestations beside delivered wheels, in files ``*.jsonl``.
-
-    Raises UsageError if this machine lacks what verifying takes.
-    """
+    """Verify the attestations ``*.jsonl`` beside delivered wheels; raises UsageError if this machine cannot."""
     paths = (path for path in delivered_in(directory, "jsonl") if path.is_file() and path.stat().st_size <= MAX_BUNDLE)
     return verify_bundles((path.read_bytes() for path in paths), signer)
 
 
-def attested_part(
-    manifest: ListedRelease, bundles: bytes, signer: Signer, warn: Callable[[str], None]
-) -> ListedRelease:
+def attested_part(manifest: ListedRelease, bundles: bytes, signer: Signer, warn: Warn) -> ListedRelease:
     """Leave out the wheels of a release without an attestation of file and sidecar, and report each to ``warn``.
 
     An account with write access to the release may have forged the manifest. ``bundles`` are the attestations of the
@@ -71,17 +66,15 @@ def attested_part(
     files = verify_bundles([bundles], signer).files
     wheels = []
     for entry in manifest.wheels:
-        subjects = (entry.filename, entry.sha256), (entry.filename + SIDECAR_SUFFIX, entry.metadata_sha256)
-        if all(subject in files for subject in subjects):
+        subjects = {(entry.filename, entry.sha256), (entry.filename + SIDECAR_SUFFIX, entry.metadata_sha256)}
+        if subjects <= files.keys():
             wheels.append(entry)
         else:
             warn(f"{manifest.tag}/{entry.filename} is not listed: {signer} does not attest it")
     return structs.replace(manifest, wheels=tuple(wheels))
 
 
-def derived_part(
-    manifest: ListedRelease, store: Store, attested: Container[Sha256], warn: Callable[[str], None]
-) -> ListedRelease:
+def derived_part(manifest: ListedRelease, store: Store, attested: Container[Sha256], warn: Warn) -> ListedRelease:
     """Leave out the variant wheels of a release that are not attested wheels, merely packed in another way.
 
     Variant wheels are not attested themselves, and their manifest may be forged: so each is fetched and turned back

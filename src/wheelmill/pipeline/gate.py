@@ -244,10 +244,8 @@ class Gate:
             raise ReleaseError("sample", "is a sample: build it without --sample, --arch and --here to release it")
         if self.targets is None:
             if provenance and not is_named_for(name, provenance.cell, provenance.pythons):
-                raise ReleaseError(
-                    "cell-differs",
-                    f"is not a wheel of {provenance.cell.id}, which it was built for as its certificate says",
-                )
+                message = f"is not a wheel of {provenance.cell.id}, which it was built for as its certificate says"
+                raise ReleaseError("cell-differs", message)
             return None
         target = next((target for target in self.targets if is_wheel_of(name, target)), None)
         if target is None or name.filename != filename:  # one wheel must not have two spellings of its name

@@ -75,10 +75,7 @@ class MatrixPlan:
         return itertools.chain.from_iterable(shard.include for shard in self.shards)
 
     def targets(self, config: Config) -> tuple[BuildTarget, ...]:
-        """Plan the same groups again, from the configuration of the same commit.
-
-        Raises UsageError if the configuration has no such group.
-        """
+        """Plan the same groups again; raises UsageError if the configuration has no such group."""
         plans = (make_plan(config, group.filters, published={}) for group in self.groups)
         return tuple(itertools.chain.from_iterable(plan.targets for plan in plans))
 
@@ -146,6 +143,7 @@ def _load_content(load: Load) -> ShardLoad:
 def group_content(group: Group, run: str = "", ledger: str | None = None) -> MatrixGroup:
     """Return a group in the form that a job reads."""
     cell = cell_content(group.targets[0].cell)
+    parts = range(1, group.parts + 1) if group.parts > 1 else ()
     content: MatrixGroup = {
         "project": cell["project"],
         "version": cell["version"],
@@ -157,11 +155,7 @@ def group_content(group: Group, run: str = "", ledger: str | None = None) -> Mat
         "pythons": ",".join(str(python) for target in group.targets for python in target.pythons),
         "wheels": len(group.targets),
         "runner": group.runner,
-        "parts": [
-            {"number": number, "part": f"{number}/{group.parts}"}
-            for number in range(1, group.parts + 1)
-            if group.parts > 1
-        ],
+        "parts": [{"number": number, "part": f"{number}/{group.parts}"} for number in parts],
         "run": run,
     }
     if ledger:

@@ -61,10 +61,9 @@ def released_wheels(state: LedgerState, store: Store) -> list[AvailableWheel]:
             cell=wheel.cell,
             pythons=wheel.pythons,
             requires=wheel.requires,
-            fetch=partial(store.fetch, release.tag, wheel.filename, wheel.sha256),
+            fetch=partial(store.fetch, tag, wheel.filename, wheel.sha256),
         )
-        for release in state.releases.values()
-        for wheel in release.wheels
+        for wheel, tag in state.wheels
         if wheel.cell
     ]
 
@@ -95,10 +94,7 @@ def move_wheel(wheel: TestedWheel, folder: Path) -> TestedWheel:
 
 @contextmanager
 def serve_candidate(folder: Path, wheels: Collection[WheelFile]) -> Iterator[CandidateIndex]:
-    """Write wheels, sidecars and pages to an empty folder, and serve it on this machine while the context is open.
-
-    Smoke installs from it as a user installs from the real index.
-    """
+    """Write wheels, sidecars and pages to an empty folder, and serve it like a real index while the context is open."""
     files = folder / "files"
     files.mkdir()
     for wheel in wheels:
@@ -136,12 +132,8 @@ _MUCH: Final = 1.2
 
 
 def growth_of(file: WheelFile, cell: Cell, state: LedgerState) -> Finding | None:
-    """Report a wheel that is much larger than its newest published predecessor; None if it is not.
-
-    Wheels for another CUDA or platform than that of ``cell`` are not compared.
-    """
-    wheels = (wheel for release in state.releases.values() for wheel in release.wheels)
-    before = [(each.cell, each) for each in wheels if each.cell and _comes_before(each.cell, cell)]
+    """Report a wheel much larger than its newest published predecessor for the same CUDA and platform; None if not."""
+    before = [(each.cell, each) for each, _ in state.wheels if each.cell and _comes_before(each.cell, cell)]
     if not before:
         return None
     _, latest = max(before, key=lambda pair: (_nearness(pair[0], cell), pair[1].size))
@@ -177,7 +169,7 @@ class Factory:
     config: Config
     """Facts about packages, and which published wheels are yanked or removed."""
     output: Path
-    """Gets ``built``, ``wheels`` with those of them that passed, and ``site``."""
+    """Folder of ``built``, ``wheels`` (those that passed) and ``site``."""
     progress: Progress
 
 
@@ -340,8 +332,8 @@ class _Run:
             progress=progress,
         )
         if growth := growth_of(rebuilt.file, target.cell, self.state):
-            told = with_reasons([growth], target.package.allow)
-            verdict = replace(verdict, findings=(*verdict.findings, *told))
+            grown = with_reasons([growth], target.package.allow)
+            verdict = replace(verdict, findings=(*verdict.findings, *grown))
         self.verdicts.append(verdict)
         if verdict.ok and verdict.findings:
             progress.step(str(verdict))
@@ -349,23 +341,13 @@ class _Run:
 
     def publish(self) -> tuple[ReleaseTag, ...]:
         """Release the wheels that passed, and make the site of all releases."""
-        factory = self.factory
-        publication = publish(factory.store, self.tested, now=factory.store.clock.utc(), progress=factory.progress)
+        store, config, progress = self.factory.store, self.factory.config, self.factory.progress
+        publication = publish(store, self.tested, now=store.clock.utc(), progress=progress)
         for manifest in publication.releases:
-            names = ", ".join(entry.filename for entry in manifest.wheels)
-            factory.progress.step(f"released as {manifest.tag}: {names}")
+            progress.step(f"released as {manifest.tag}: {', '.join(entry.filename for entry in manifest.wheels)}")
         for refusal in publication.refusals:
             self.failures.append(RunFailure(id=refusal.filename, error=ReleaseError("gate-refused", str(refusal))))
-        site = factory.output / "site"
-        build_index(
-            Stores(
-                store=factory.store,
-                base_url=factory.store.url_from(site),
-                listing=factory.config.listing,
-                facts=factory.config.compatibility,
-            ),
-            site,
-            catalogue=catalogue_of(factory.config, factory.store.ledger.summary()),
-            warn=factory.progress.step,
-        )
+        site = self.factory.output / "site"
+        stores = Stores(store=store, base_url=store.url_from(site), listing=config.listing, facts=config.compatibility)
+        build_index(stores, site, catalogue=catalogue_of(config, store.ledger.summary()), warn=progress.step)
         return tuple(manifest.tag for manifest in publication.releases)

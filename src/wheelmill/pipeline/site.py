@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import posixpath
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
@@ -19,11 +19,11 @@ from wheelmill.errors import NetworkError
 from wheelmill.index.collect import site_of_releases, unused_entries
 from wheelmill.index.deployed import Deployed, ReadDeployed
 from wheelmill.index.derived import VariantFile, pages_of_variants, variant_files, with_aliases
-from wheelmill.index.render import Page, pages_of, pages_of_hashes, pages_of_sources
+from wheelmill.index.render import pages_of, pages_of_hashes, pages_of_sources
 from wheelmill.index.site.finder import EMPTY_CATALOGUE
 from wheelmill.index.site.pages import site_pages
 from wheelmill.index.tree import Catalogue, Site, SiteAddress
-from wheelmill.index.write import MAX_BYTES, SiteSize, write_site
+from wheelmill.index.write import MAX_BYTES, Page, SiteSize, write_site
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.pipeline.attested import attested_part, derived_part
 from wheelmill.plan.matrix import make_plan
@@ -34,7 +34,7 @@ from wheelmill.release.ledger.releases import absent_files, every_manifest, publ
 from wheelmill.release.manifest import MANIFEST, ListedRelease
 from wheelmill.release.manifest.record import Shared
 from wheelmill.release.store import Store
-from wheelmill.system.progress import QUIET, Progress
+from wheelmill.system.progress import QUIET, Progress, Warn
 from wheelmill.wheel.attestation import ATTESTATIONS, Signer
 from wheelmill.wheel.gpu_code import CARDS
 
@@ -70,7 +70,7 @@ class Stores:
     signer: Signer | None = None
     """Required signer of listed wheels; None lists all."""
 
-    def site(self, progress: Progress, warn: Callable[[str], None]) -> Site:
+    def site(self, progress: Progress, warn: Warn) -> Site:
         """Read every release, and list its wheels; for errors and arguments, see `build_index`."""
         known, shared = self.store.ledger.summary().manifests, Shared()
         faulty: dict[ReleaseTag, str] = {}
@@ -104,7 +104,7 @@ class Stores:
             deployed=deployed.hashes or _published_in(known.keys() - read - faulty.keys(), self.store),
         )
 
-    def variant_files(self, site: Site, warn: Callable[[str], None]) -> tuple[VariantFile, ...]:
+    def variant_files(self, site: Site, warn: Warn) -> tuple[VariantFile, ...]:
         """Find the variants of a site's wheels; ``warn`` gets the releases that cannot be read.
 
         If wheels must be attested, `derived_part` decides which variants are listed.
@@ -116,14 +116,8 @@ class Stores:
         if self.signer:
             attested = {file.sha256 for files in site.files.values() for file in files}
             manifests = [derived_part(each, store, attested, warn) for each in manifests]
-        return variant_files(
-            manifests,
-            base_url,
-            site,
-            folders=_own_folders(store, base_url, manifests),
-            absent=_absent_in(store, manifests),
-            warn=warn,
-        )
+        folders, absent = _own_folders(store, base_url, manifests), _absent_in(store, manifests)
+        return variant_files(manifests, base_url, site, folders=folders, absent=absent, warn=warn)
 
 
 def _own_folders(store: Store, base_url: str, manifests: Iterable[ListedRelease]) -> dict[tuple[str, Sha256], str]:
@@ -154,7 +148,7 @@ def _published_in(unread: Collection[ReleaseTag], store: Store) -> dict[str, Sha
 
 
 def _attested_parts(
-    store: Store, manifests: Sequence[ListedRelease], signer: Signer, warn: Callable[[str], None]
+    store: Store, manifests: Sequence[ListedRelease], signer: Signer, warn: Warn
 ) -> Iterator[ListedRelease]:
     signed = {each.tag: each for each in manifests if any(entry.attested for entry in each.wheels)}
     yield from (attested_part(each, b"", signer, warn) for each in manifests if each.tag not in signed)
@@ -174,7 +168,7 @@ def build_index(
     documents: Path | None = None,
     on_github_pages: bool = False,
     progress: Progress = QUIET,
-    warn: Callable[[str], None] = lambda _text: None,
+    warn: Warn = lambda _text: None,
 ) -> SiteSize:
     """Regenerate the site of all releases.
 
@@ -196,7 +190,7 @@ def build_index(
         """Yield every page, so that the store is read only while no other process writes the site."""
         site = stores.site(progress, warn)
         aliased = with_aliases(site, catalogue.packages if catalogue else {})
-        yield from pages_of(site, aliased.site, address=address, as_json=not on_github_pages)
+        yield from pages_of(site, aliased.site, root=address.root, as_json=not on_github_pages)
         yield from ((path, [content]) for path, content in aliased.files.items())
         yield from pages_of_hashes(site)
         if sources is not None:
@@ -214,10 +208,7 @@ def build_index(
 
 
 def catalogue_of(config: Config, ledger: LedgerSummary) -> Catalogue:
-    """Plan everything that a configuration holds, as if nothing were published.
-
-    Failed builds whose inputs changed since count as not tried.
-    """
+    """Plan a whole configuration as if nothing were published; a failed build with changed inputs counts as untried."""
     facts = config.compatibility
     return Catalogue(
         packages=config.packages,

@@ -15,13 +15,12 @@ from wheelmill.release.store import RefusedWheel
 from wheelmill.system.records import read_record
 
 _TAIL_LINES: Final = 25
-_MAX_LINE: Final = 300
-"""Characters."""
+_MAX_LINE_CHARACTERS: Final = 300
 
 
 def clip(line: str) -> str:
     """Shorten a line of foreign code for display and storage."""
-    return line if len(line) <= _MAX_LINE else f"{line[:_MAX_LINE]} ..."
+    return line if len(line) <= _MAX_LINE_CHARACTERS else f"{line[:_MAX_LINE_CHARACTERS]} ..."
 
 
 @dataclass(frozen=True, kw_only=True)

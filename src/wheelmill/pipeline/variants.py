@@ -18,7 +18,7 @@ from wheelmill.release.store import Publication, RefusedWheel, Store
 from wheelmill.smoke.examine import examine_bytes
 from wheelmill.smoke.verdict import Certificate, Evidence, TestedWheel
 from wheelmill.system.folders import temporary_folder
-from wheelmill.system.progress import Progress
+from wheelmill.system.progress import Progress, Warn
 from wheelmill.wheel.label import Label
 from wheelmill.wheel.name import WheelFile, WheelName, split_label
 from wheelmill.wheel.variant import NULL_VARIANT, Variant, make_variant, variant_name
@@ -44,12 +44,7 @@ class _Plain:
 
 
 def publish_variants(
-    store: Store,
-    variants: Store,
-    projects: Collection[ProjectName],
-    *,
-    progress: Progress,
-    warn: Callable[[str], None],
+    store: Store, variants: Store, projects: Collection[ProjectName], *, progress: Progress, warn: Warn
 ) -> Publication:
     """Make the published wheels of projects into variant wheels, and release the missing ones in ``variants``.
 
@@ -64,11 +59,8 @@ def publish_variants(
     """
     there = published(variants, warn).published
     if stranger := next((filename for filename in there if split_label(filename)[1] is None), None):
-        raise UsageError(
-            "store-of-another",
-            f"variant wheels need a store of their own, and that one has {stranger}",
-            hint="name another one with --to",
-        )
+        message = f"variant wheels need a store of their own, and that one has {stranger}"
+        raise UsageError("store-of-another", message, hint="name another one with --to")
     plain = _newest_builds(_plain_wheels(store, projects, warn))
     oldest: dict[object, CudaVersion] = {}
     for own in plain:
@@ -83,7 +75,7 @@ def publish_variants(
     return replace(publication, refusals=(*refused, *publication.refusals))
 
 
-def _plain_wheels(store: Store, projects: Collection[ProjectName], warn: Callable[[str], None]) -> Iterator[_Plain]:
+def _plain_wheels(store: Store, projects: Collection[ProjectName], warn: Warn) -> Iterator[_Plain]:
     """Yield those for releases of torch: candidates of torch have trees of their own, and no drivers that choose."""
     for manifest in every_manifest(store, store.ledger.summary().manifests, warn):
         for entry in manifest.wheels:
@@ -105,9 +97,7 @@ def _newest_builds(wheels: Iterable[_Plain]) -> list[_Plain]:
     return sorted(newest.values(), key=lambda wheel: wheel.entry.filename)
 
 
-def _lacking(
-    wheel: _Plain, there: Collection[str], warn: Callable[[str], None], *, is_null: bool
-) -> tuple[Variant, ...]:
+def _lacking(wheel: _Plain, there: Collection[str], warn: Warn, *, is_null: bool) -> tuple[Variant, ...]:
     """Return the variants of a wheel that are not published."""
     evidence = wheel.entry.certificate.evidence
     own = Variant.of(wheel.cuda, evidence.sass, evidence.ptx)

@@ -15,10 +15,11 @@ from datetime import datetime
 from pathlib import Path
 from urllib.parse import quote
 
-from wheelmill.errors import ReleaseError, WheelmillError
+from wheelmill.errors import ReleaseError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.ledger.ledger import Ledger, Opened, write_archive
 from wheelmill.release.ledger.records import date_tags, is_like_date_tag
+from wheelmill.release.ledger.releases import ReadFiles, WantedFiles
 from wheelmill.release.manifest import MANIFEST, entry_of, manifest_of
 from wheelmill.release.store import PlainStore, Publication, RefusedWheel, checked_wheel, files_beside, files_of_release
 from wheelmill.smoke.verdict import TestedWheel
@@ -91,9 +92,7 @@ class DirectoryStore(PlainStore):
         """See `Releases.is_published`; renaming makes a whole folder appear at once."""
         return (self.directory / tag).is_dir()
 
-    def read_each(
-        self, wanted: Mapping[ReleaseTag, Sha256 | None], filename: str
-    ) -> Iterator[tuple[ReleaseTag, bytes | WheelmillError]]:
+    def read_each(self, wanted: WantedFiles, filename: str) -> ReadFiles:
         """See `Releases.read_each`."""
         for tag in wanted:
             path = self.directory / tag / filename

@@ -24,9 +24,9 @@ from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.system.folders import temporary_folder
 from wheelmill.system.progress import QUIET, Progress
-from wheelmill.wheel.archive import pack, unpack
+from wheelmill.wheel.archive import unpack
 from wheelmill.wheel.name import WheelFile, WheelName, name_without_label
-from wheelmill.wheel.record import record_of
+from wheelmill.wheel.record import pack_wheel
 
 _Published = Mapping[str, tuple[Sha256, ReleaseTag]]
 """The hash of every published wheel and the release that has it, by file name."""
@@ -158,16 +158,11 @@ def _is_published(file: WheelFile, number: int, published: Mapping[str, Sha256])
 
 
 def with_build_number(file: WheelFile, number: int, output: Path) -> WheelFile:
-    """Rewrite a wheel with a build number in its file name, in WHEEL and in RECORD.
-
-    The wheel has none yet. The number is 1 or more; installers prefer the higher one.
-    """
+    """Add a build number of 1 or more to a wheel without one: in its file name, in WHEEL and in RECORD."""
     name = structs.replace(WheelName.parse(file.filename), build=(number, ""))
     with temporary_folder() as unpacked:
         unpack(file.path, unpacked)
         (dist_info,) = unpacked.glob("*.dist-info")
         wheel = dist_info / "WHEEL"
         wheel.write_bytes(wheel.read_bytes().rstrip(b"\r\n") + f"\nBuild: {number}\n".encode())
-        (dist_info / "RECORD").write_bytes(record_of(unpacked, dist_info.name))
-        pack(unpacked, output / name.filename)
-    return WheelFile.at(output / name.filename)
+        return WheelFile.at(pack_wheel(dist_info, output / name.filename))

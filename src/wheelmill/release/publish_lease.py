@@ -28,11 +28,7 @@ _POLLED: Final = timedelta(minutes=1)
 
 
 class PublishLease:
-    """Publish lease of one publisher.
-
-    It waits `until` a time in seconds since the epoch, or without limit. A holder without a heartbeat for the time
-    `stale` counts as dead.
-    """
+    """Publish lease, awaited until `until`, in seconds since the epoch; a holder silent for `stale` counts as dead."""
 
     def __init__(
         self, ledger: Ledger, clock: Clock, progress: Progress, until: float | None = None, *, stale: timedelta
@@ -47,10 +43,7 @@ class PublishLease:
 
     @contextmanager
     def held(self) -> Iterator[frozenset[ReleaseTag]]:
-        """Hold the lease while the context lasts; yield the tags of all releases in the ledger.
-
-        If others publish for too long, it raises TimeIsOver.
-        """
+        """Hold the lease while the context lasts; yield the tags of all releases. Raises TimeIsOver after `until`."""
         while True:
             state = self._ledger.change("a publisher begins", self._take)
             if (lease := state.work.leases[PUBLISHING]).nonce == self._nonce:
@@ -71,9 +64,7 @@ class PublishLease:
             with self.held():
                 yield
         except TimeIsOver:
-            raise ReleaseError(
-                "somebody-else", "another publisher holds the publish lease", hint="run this again later"
-            ) from None
+            raise ReleaseError("somebody-else", "another publisher holds the lease", hint="try again later") from None
 
     def renew_if_due(self) -> None:
         """Renew the lease if a third of its time is over, and check that there is time left."""
@@ -100,12 +91,10 @@ class PublishLease:
     def _renew(self, state: LedgerState) -> LedgerState:
         lease = state.work.leases.get(PUBLISHING)
         if lease is None or lease.nonce != self._nonce:
-            minutes = self._stale.total_seconds() / 60
-            raise ReleaseError(
-                "turn-lost",
-                f"lost the publish lease: no heartbeat for {minutes:.0f} minutes, and another publisher took over",
-                hint="run this again: what is published by then is left out",
-            )
+            silence = f"no heartbeat for {self._stale.total_seconds() / 60:.0f} minutes"
+            hint = "run this again: what is published by then is left out"
+            message = f"lost the publish lease: {silence}, and another publisher took over"
+            raise ReleaseError("turn-lost", message, hint=hint)
         return self._with_lease(state)
 
     def _with_lease(self, state: LedgerState) -> LedgerState:

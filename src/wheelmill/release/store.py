@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -32,23 +32,17 @@ from wheelmill.wheel.name import WheelFile, name_without_label
 
 
 def sbom_of(wheel: TestedWheel) -> bytes:
-    """Return the SBOM of a wheel; the same wheel gives the same bytes.
-
-    A wheel that was not built by wheelmill gets its name, its licence and its bundled libraries.
-    """
+    """Return the SBOM of a wheel; for one built elsewhere, with its name, licence and bundled libraries."""
     from wheelmill.wheel.bill_of_materials import Bill, bill_bytes  # half a second
     from wheelmill.wheel.shared_objects import shared_objects_of
 
     with wheel.file.path.open("rb") as file, open_archive(file) as archive:
         own = f"{dist_info_of(archive)}/{SBOMS}/{OWN_SBOM}"
-        try:
-            content = read_member(archive, own, MAX_SBOM)
-            read_sbom(own, content)
-        except UnreadableError:
-            metadata = metadata_in(archive)
-            bundled = {name: sha256_of_bytes(archive.read(name)) for name in archive.namelist() if is_bundled(name)}
-        else:
+        with suppress(UnreadableError):
+            read_sbom(own, content := read_member(archive, own, MAX_SBOM))
             return content
+        metadata = metadata_in(archive)
+        bundled = {name: sha256_of_bytes(archive.read(name)) for name in archive.namelist() if is_bundled(name)}
     name = name_without_label(wheel.file.filename)
     return bill_bytes(
         Bill(
@@ -176,10 +170,7 @@ class Quotas:
 
 
 class Publisher(Protocol):
-    """Exclusive publisher: it makes one release after the other, each from several deliveries.
-
-    The files that it is given need to exist only until its next call.
-    """
+    """Exclusive publisher of one release after the other; files given to it must exist until its next call."""
 
     @property
     def count(self) -> int:
@@ -207,10 +198,7 @@ class PlainStore(Protocol):
     """Store without jobs, limits and remains of publications, whose releases have a folder each."""
 
     def is_over(self, run: str) -> bool | None:  # noqa: ARG002 - there are no jobs
-        """True if a run of jobs, named by its number on the host, has ended; None if that is unknown.
-
-        Raises NetworkError if the host gives no answer.
-        """
+        """True if a run of jobs has ended, None if unknown; raises NetworkError if the host gives no answer."""
         return None
 
     @property
@@ -223,10 +211,7 @@ class PlainStore(Protocol):
         return None
 
     def check_can_publish(self) -> None:
-        """Check that publishing is possible, before hours are spent on building.
-
-        Raises UsageError if this machine lacks a requirement.
-        """
+        """Check, before hours of building, that publishing is possible; raises UsageError if it is not."""
         return
 
     def orphans(self, *, remove: bool, progress: Progress) -> Sequence[Orphan]:  # noqa: ARG002 - there are none
@@ -246,10 +231,7 @@ class Store(Releases, PlainStore, Protocol):
     """Place where releases are kept."""
 
     def fetch(self, tag: ReleaseTag, filename: str, sha256: Sha256, folder: Path) -> WheelFile:
-        """Copy a released wheel into a folder.
-
-        Raises ReleaseError if the wheel is absent, or differs from the hash in its manifest.
-        """
+        """Copy a released wheel into a folder; raises ReleaseError if it is absent or not as its manifest says."""
 
     def publisher(self, *, now: datetime, progress: Progress, until: float | None) -> AbstractContextManager[Publisher]:
         """Publish under tags of the day of `now`, in UTC, once no other publisher does.

@@ -48,7 +48,7 @@ MEMORY_LIMIT: Final = 16 << 30
 FREE_DISK: Final = 1 << 30
 """Bytes on this machine: a small build with its toolkit takes half of it. Torch arrives before compilers run."""
 
-_SHOWN: Final = 1000
+_SHOWN_CHARACTERS: Final = 1000
 """Characters of an unreadable answer that its error shows."""
 
 
@@ -156,16 +156,13 @@ class SmokeEnvironments(Protocol):
 
 
 def evaluate(environment: SmokeEnvironment, answer: type[Answer], code: str, *arguments: str) -> Answer:
-    """Run our Python code in an environment, and read the JSON of type `answer` that it prints last.
-
-    An installed wheel may print before. `arguments` become ``sys.argv[1:]``.
-    """
+    """Run our Python code with `arguments` in an environment, and read the JSON of type `answer` in its last line."""
     printed = environment.run(code, *arguments)
     try:
         return TypeAdapter(answer).validate_json(printed.rstrip().rpartition("\n")[2], strict=True)
     except ValidationError:
         message = "something in the environment printed what was not asked for"
-        tail = f"{message}:\n{printed[-_SHOWN:]}"
+        tail = f"{message}:\n{printed[-_SHOWN_CHARACTERS:]}"
         raise ProcessError("environment-failed", message, returncode=0, tail=tail) from None
 
 
@@ -240,11 +237,7 @@ def _environment(
         venv = environments.create(folder / "environment", python=python, with_pip=True)
         prefix = venv.evaluate("import json, sys; print(json.dumps(sys.base_prefix))")
         yield LocalEnvironment(
-            venv=venv,
-            torch=torch,
-            torch_place=torch_place,
-            index_url=index.url + index.path,
-            interpreter=Path(prefix),
+            venv=venv, torch=torch, torch_place=torch_place, index_url=index.url + index.path, interpreter=Path(prefix)
         )
 
 
@@ -325,13 +318,9 @@ class DockerEnvironments:
             progress.step(f"gathering what {contents.file.filename} needs on Python {python}")
         torches = torches_for(contents.torch, label, python, self.compatibility)
         for torch, place in torches.items():
-            mirror(
-                (*index.requires, *([f"torch{torch.pin}"] if torch else [])),
-                index.folder / _beside(python, torch),
-                python=python,
-                platform=THIS_PLATFORM,
-                torch_backend=place,
-            )
+            wanted = (*index.requires, *([f"torch{torch.pin}"] if torch else ()))
+            folder = index.folder / _beside(python, torch)
+            mirror(wanted, folder, python=python, platform=THIS_PLATFORM, torch_backend=place)
         for path in (index.folder, *index.folder.rglob("*")):  # root in the container cannot read other users' files
             path.chmod(0o755 if path.is_dir() else 0o644)
         return [

@@ -19,7 +19,7 @@ from wheelmill.wheel.archive import check_archive, open_archive
 from wheelmill.wheel.findings import Code, Finding
 from wheelmill.wheel.gpu_code import KernelReader
 from wheelmill.wheel.libraries import cuda_major_of
-from wheelmill.wheel.metadata import dist_info_of, entry_points_of, metadata_in, read_metadata, wheel_file_in
+from wheelmill.wheel.metadata import dist_info_of, entry_points_of, metadata_in, read_metadata
 from wheelmill.wheel.name import WheelFile, WheelName
 from wheelmill.wheel.platforms import newest
 from wheelmill.wheel.record import InstalledFile, check_record, installed_files
@@ -89,7 +89,7 @@ class Contents:
         abis = {tag.abi for tag in self.name.tags if tag.interpreter.startswith("cp") and tag.abi.startswith("cp")}
         try:
             return tuple(sorted(map(PythonVersion.parse, abis))) or (None,)
-        except ValueError:  # cp27mu: pip will say that it is for no Python of today
+        except ValueError:  # cp27mu: pip will refuse it on every current Python
             return (None,)
 
 
@@ -105,7 +105,7 @@ def open_wheel(file: WheelFile, provenance: Provenance | None) -> Contents | tup
         with file.path.open("rb") as opened, open_archive(opened) as archive:
             metadata_file = metadata_in(archive)
             metadata = read_metadata(metadata_file)
-            wheel_file_in(archive)
+            metadata_in(archive, "WHEEL")
             members = tuple(member for member in archive.infolist() if not member.is_dir())
             dist_info = dist_info_of(archive)
             entry_points = entry_points_of(archive, dist_info)

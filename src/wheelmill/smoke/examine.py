@@ -86,11 +86,11 @@ def examine_bytes(
     limit. The contents are None if the file cannot be read.
     """
     contents = open_wheel(file, provenance)
+    verdict = partial(Verdict, file=file, provenance=provenance, clean_rooms=())
     if not isinstance(contents, Contents):
-        return None, Verdict(file=file, provenance=provenance, findings=contents, evidence=None, clean_rooms=())
-    findings, evidence = findings_of(contents, max_size=max_size), contents.evidence
-    verdict = Verdict(file=file, provenance=provenance, findings=findings, evidence=evidence, clean_rooms=())
-    return contents, replace(verdict, sizes=contents.sizes)
+        return None, verdict(findings=contents, evidence=None)
+    findings = findings_of(contents, max_size=max_size)
+    return contents, verdict(findings=findings, evidence=contents.evidence, sizes=contents.sizes)
 
 
 def _try(
@@ -163,8 +163,6 @@ def check_required(target: BuildTarget, available: Sequence[AvailableWheel]) -> 
             find_required(cell, python, target.package.expectations.requires, available)
     except LookupError as error:
         torch = f" --torch {cell.label.torch}" if cell.label.torch else ""
-        raise BuildError(
-            "requirement-not-built",
-            f"{cell.id} requires {error}, of which there is no wheel for the same Python, CUDA and torch",
-            hint=f"wheelmill run {error} {cell.project} --python {cell.python} --cuda {cell.cuda}{torch}",
-        ) from None
+        message = f"{cell.id} requires {error}, of which there is no wheel for the same Python, CUDA and torch"
+        hint = f"wheelmill run {error} {cell.project} --python {cell.python} --cuda {cell.cuda}{torch}"
+        raise BuildError("requirement-not-built", message, hint=hint) from None

@@ -76,7 +76,7 @@ for name in [None, *needed, *beside]:
     missing = [symbol for symbol in missing if not defines(library, symbol)]
 print(json.dumps(missing))
 """
-"""Asks the dynamic linker, in the order in which it looks: the process itself, what the wheel names, what is there."""
+"""Searches in the order of the dynamic linker: the process, libraries that the wheel names, then all others."""
 
 _LOAD_STUB: Final = """
 import base64, ctypes, os, zlib
@@ -153,7 +153,7 @@ print(json.dumps(sorted({
     f"{os.path.relpath(file, top)} of {other.metadata['Name']}" for other in others for file in files & files_of(other)
 })))
 """
-"""pip overwrites files of other distributions without a word."""
+"""pip overwrites files of other distributions silently."""
 
 _UNCOMPILED: Final = """
 import importlib.metadata, json, sys
@@ -349,10 +349,8 @@ def _wrong_torch(contents: Contents, environment: SmokeEnvironment) -> Iterator[
     if label and environment.torch:
         cuda = evaluate(environment, str, "import json, torch; print(json.dumps(str(torch.version.cuda)))")
         if cuda != str(label.cuda):
-            yield Finding(
-                code=Code.ENVIRONMENT,
-                detail=f"the package index gives torch {environment.torch} for CUDA {cuda}, so {label} cannot be tried",
-            )
+            given = f"the package index gives torch {environment.torch} for CUDA {cuda}"
+            yield Finding(code=Code.ENVIRONMENT, detail=f"{given}, so {label} cannot be tried")
 
 
 def _failed_install(environment: SmokeEnvironment, requirements: Sequence[str]) -> Iterator[Finding]:

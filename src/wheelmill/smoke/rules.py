@@ -94,11 +94,8 @@ def has_only_files_of_its_own(contents: Contents) -> Iterator[Finding]:
     foreign = (file.member for fault, file in faults if fault is Code.FOREIGN_FILES)
     yield from _finding(Code.FOREIGN_FILES, foreign, "{names} belongs to another project")
     unnamed = dict.fromkeys(file.path.parts[0] for fault, file in faults if fault is Code.TOP_LEVEL)
-    yield from _finding(
-        Code.TOP_LEVEL,
-        unnamed,
-        "{names} is not named after the project: its entry names it in test_import, or says allow: {{top-level: WHY}}",
-    )
+    remedy = "its entry names it in test_import, or says allow: {{top-level: WHY}}"
+    yield from _finding(Code.TOP_LEVEL, unnamed, f"{{names}} is not named after the project: {remedy}")
 
 
 def installs_each_file_once(contents: Contents) -> Iterator[Finding]:
@@ -153,10 +150,7 @@ def has_no_bytecode(contents: Contents) -> Iterator[Finding]:
 
 
 def has_usual_modes(contents: Contents) -> Iterator[Finding]:
-    """Find programs that run as another user, and world-writable files.
-
-    Installers ignore these modes today, but other tools that unpack wheels may not.
-    """
+    """Find setuid programs and world-writable files: tools other than installers may keep these modes."""
     special = (m.filename for m in contents.members if m.external_attr >> 16 & (stat.S_ISUID | stat.S_ISGID))
     yield from _finding(Code.SETUID, special, "{names} would run as another user")
     open_to_all = (m.filename for m in contents.members if m.external_attr >> 16 & stat.S_IWOTH)
@@ -171,11 +165,10 @@ def _finding(code: Code, names: Iterable[str], detail: str) -> Iterator[Finding]
 
 def cuda_major_agrees(contents: Contents) -> Iterator[Finding]:
     """Find libraries of another CUDA major than the label's: two cannot serve one process."""
-    if (label := contents.name.label) is None:
+    label, needed = contents.name.label, contents.evidence.needed
+    if label is None:
         return
-    foreign = [
-        name for name in contents.evidence.needed if (majors := cuda_majors_of(name)) and label.cuda.major not in majors
-    ]
+    foreign = [name for name in needed if (majors := cuda_majors_of(name)) and label.cuda.major not in majors]
     if foreign:
         yield Finding(code=Code.CUDA_MAJOR, detail=f"linked to {', '.join(foreign)}, labelled {label.cuda.tag}")
 
@@ -209,8 +202,7 @@ def symbol_versions_are_old_enough(contents: Contents) -> Iterator[Finding]:
             if (family := version.partition("_")[0]) != "GLIBC"
             and version.partition("_")[2] not in policy.versions.get(family, version.partition("_")[2])
         )
-        if newer:
-            yield Finding(code=Code.SYMBOL_VERSION, detail=f"{platform} does not have {some_of(newer)}")
+        yield from _finding(Code.SYMBOL_VERSION, newer, f"{platform} does not have {{names}}")
 
 
 def libraries_are_found(contents: Contents) -> Iterator[Finding]:
@@ -234,11 +226,8 @@ def libraries_are_found(contents: Contents) -> Iterator[Finding]:
 
 def search_paths_stay_inside(contents: Contents) -> Iterator[Finding]:
     """Find shared objects that load libraries from outside of their environment: from a builder's /tmp, for example."""
-    paths = (
-        f"{so.name} in {folder or 'the working folder'}"
-        for so in contents.shared_objects
-        for folder in so.folders_outside
-    )
+    code = contents.shared_objects
+    paths = (f"{so.name} in {folder or 'the working folder'}" for so in code for folder in so.folders_outside)
     yield from _finding(Code.SEARCH_PATH, paths, "it looks for libraries outside of its environment: {names}")
 
 
@@ -256,13 +245,12 @@ def brings_no_second_copy(contents: Contents) -> Iterator[Finding]:
 
 def is_for_the_machine(contents: Contents) -> Iterator[Finding]:
     """Find machine code for another processor than the one in the platform tag."""
-    foreign = [
+    foreign = (
         f"{so.name} ({so.machine})"
         for so in contents.shared_objects
         if so.machine and not all(platform.endswith(f"_{so.machine}") for platform in contents.name.platforms)
-    ]
-    if foreign:
-        yield Finding(code=Code.MACHINE, detail=f"tagged {contents.evidence.policy}, but it holds {some_of(foreign)}")
+    )
+    yield from _finding(Code.MACHINE, foreign, f"tagged {contents.evidence.policy}, but it holds {{names}}")
 
 
 def runs_on_every_processor(contents: Contents) -> Iterator[Finding]:
@@ -293,9 +281,8 @@ def abi_is_stable(contents: Contents) -> Iterator[Finding]:
         detail = f"tagged abi3t from Python {oldest} on, and abi3t begins with Python 3.15"
         yield Finding(code=Code.ABI3, detail=detail)
     called = {symbol.name for so in contents.shared_objects for symbol in so.undefined}
-    if beyond := sorted(name for name in called if not is_in_stable_abi(name, oldest)):
-        detail = f"tagged for the stable ABI from Python {oldest} on, which lacks {some_of(beyond)}"
-        yield Finding(code=Code.ABI3, detail=detail)
+    beyond = sorted(name for name in called if not is_in_stable_abi(name, oldest))
+    yield from _finding(Code.ABI3, beyond, f"tagged for the stable ABI from Python {oldest} on, which lacks {{names}}")
 
 
 def code_uses_its_python(contents: Contents) -> Iterator[Finding]:
@@ -313,20 +300,13 @@ def torch_abi_is_stable(contents: Contents) -> Iterator[Finding]:
     if not isinstance(stable, StableTorch):
         return
     symbols = open_symbols(contents.shared_objects)
-    if beyond := beyond_stable_abi(symbols):
-        yield Finding(code=Code.TORCH_ABI, detail=f"torch's stable ABI lacks what it needs: {some_of(beyond)}")
+    yield from _finding(Code.TORCH_ABI, beyond_stable_abi(symbols), "torch's stable ABI lacks what it needs: {names}")
     shims = shims_in(symbols)
     if shims.oldest and shims.oldest > stable.oldest:
-        yield Finding(
-            code=Code.TORCH_OLDEST,
-            detail=f"torch_abi says torch {stable.oldest}, but torch {shims.oldest} is the first with "
-            f"{some_of(shims.newest_ones)}",
-        )
-    if shims.unknown:
-        yield Finding(
-            code=Code.TORCH_OLDEST,
-            detail=f"no torch is known to have {some_of(shims.unknown)}; a newer torch-abi-audit may know one",
-        )
+        first = f"torch {shims.oldest} is the first with {some_of(shims.newest_ones)}"
+        yield Finding(code=Code.TORCH_OLDEST, detail=f"torch_abi says torch {stable.oldest}, but {first}")
+    unknown = "no torch is known to have {names}; a newer torch-abi-audit may know one"
+    yield from _finding(Code.TORCH_OLDEST, shims.unknown, unknown)
 
 
 def memory_is_protected(contents: Contents) -> Iterator[Finding]:
@@ -346,10 +326,8 @@ def names_agree(contents: Contents) -> Iterator[Finding]:
     """
     name, metadata = contents.name, contents.metadata
     if canonicalize_name(metadata.name) != name.project or metadata.version != name.version:
-        yield Finding(
-            code=Code.METADATA_VERSION,
-            detail=f"METADATA says {metadata.name} {metadata.version}, the file name {name.project} {name.version}",
-        )
+        detail = f"METADATA says {metadata.name} {metadata.version}, the file name {name.project} {name.version}"
+        yield Finding(code=Code.METADATA_VERSION, detail=detail)
     project, version, _ = written_parts(contents.file.filename)
     if contents.dist_info != (expected := f"{project}-{version}.dist-info"):
         detail = f"the metadata is in {contents.dist_info}, by the file name it belongs in {expected}"

@@ -14,6 +14,8 @@ from typing import Final, NoReturn, TypeVar
 from wheelmill.errors import TimeIsOver
 
 Item = TypeVar("Item")
+Warn = Callable[[str], None]
+"""Shows a warning, and what to do about it."""
 _SHOWN_EACH: Final = 25
 """To show every page of a site would take as long as to make it."""
 

@@ -32,7 +32,7 @@ from wheelmill.wheel.findings import Code, Finding
 _END: Final = struct.Struct("<4sHHHHIIH")
 _LOCATOR: Final = struct.Struct("<4sIQI")
 _WIDE_END: Final = struct.Struct("<4sQHHIIQQQQ")
-"""Zip64: the end record with numbers of 64 bits. The locator behind it says where it is."""
+"""End record of zip64, with numbers of 64 bits; the locator behind it has its offset."""
 _LOCAL: Final = struct.Struct("<4sHHHHHIIIHH")
 _SATURATED: Final = (0xFFFF, 0xFFFF_FFFF)
 """The placeholder for a number that is in a zip64 record."""
@@ -74,9 +74,7 @@ def find_directory(file: IO[bytes] | io.RawIOBase) -> Directory:
         if any(old not in (new, *_SATURATED) for old, new in zip(narrow, wide[4:], strict=True)):
             raise UnreadableError("zip-ambiguous", "not a readable zip: it has two ends that disagree")
     if any(disks) or here != members or start + size != end:
-        raise UnreadableError(
-            "zip-ambiguous", "not a readable zip: the list of its members does not lie right before its end"
-        )
+        raise UnreadableError("zip-ambiguous", "not a readable zip: its list of members is not right before its end")
     return Directory(members=members, start=start, size=size)
 
 
@@ -107,13 +105,9 @@ def _check_header(file: IO[bytes], member: zipfile.ZipInfo) -> None:
     said, listed = (crc, packed, size), (member.CRC, member.compress_size, member.file_size)
     later = (0, 0, 0) if flags & _DESCRIBED_BEHIND else listed
     if (signature, flags, method, name) != (b"PK\3\4", member.flag_bits, member.compress_type, listed_name):
-        raise UnreadableError(
-            "header-differs", f"{member.filename!r} has another name or method in its own header than in the list"
-        )
+        raise UnreadableError("header-differs", f"{member.filename!r}: header and list differ in name or method")
     if said not in (listed, later):
-        raise UnreadableError(
-            "header-differs", f"{member.filename!r} has other sizes in its own header than in the list"
-        )
+        raise UnreadableError("header-differs", f"{member.filename!r}: header and list differ in sizes")
     if _UNICODE_PATH in {*extra, *dict(_extras(member.extra))}:
         filename = member.orig_filename  # later Pythons put the second name in its place
         raise UnreadableError("second-name", f"{filename!r} has a second name, in an extra field")
@@ -133,9 +127,7 @@ def _check_data(file: IO[bytes], member: zipfile.ZipInfo) -> None:
         size += len(piece)
         crc = zlib.crc32(piece, crc)
         if size > member.file_size:
-            raise UnreadableError(
-                "member-too-large", f"{member.filename!r} unpacks to more than the {member.file_size} bytes it names"
-            )
+            raise UnreadableError("member-too-large", f"{member.filename!r} has more than {member.file_size} bytes")
     if (size, crc) != (member.file_size, member.CRC):
         raise UnreadableError("member-damaged", f"{member.filename!r} does not match its size and checksum")
 
@@ -181,10 +173,7 @@ def _check_description(file: IO[bytes], member: zipfile.ZipInfo) -> None:
         file.seek(at)
         if file.read(len(known)) == known:
             return
-    raise UnreadableError(
-        "descriptor-differs",
-        f"{member.filename!r} has another checksum or other sizes behind its data than in the list",
-    )
+    raise UnreadableError("descriptor-differs", f"{member.filename!r}: descriptor and list differ in checksum or sizes")
 
 
 MAX_WHEEL: Final = 2 << 30

@@ -74,10 +74,8 @@ class Signer:
         repository, at, ref = text.partition("@")
         repository, calls, workflows = repository.partition(":")
         commits = tuple(ref.split(",")) if at and calls else ()
-        right = (
-            bool(ref) == bool(at) and _is_repository(workflows) == bool(calls) and all(map(_COMMIT.fullmatch, commits))
-        )
-        if not right or not _is_repository(repository):
+        ok = bool(ref) == bool(at) and _is_repository(workflows) == bool(calls) and all(map(_COMMIT.fullmatch, commits))
+        if not ok or not _is_repository(repository):
             raise ValueError(f"expected OWNER/REPO[@BRANCH] or OWNER/REPO:OWNER/REPO[@COMMIT,...], not {text!r:.200}")
         return cls(repository, "main" if calls else ref or "main", workflows or None, commits)
 
@@ -208,21 +206,15 @@ def _verifier(path: str | None) -> Verifier:
         from sigstore.models import TrustedRoot
         from sigstore.verify import Verifier
     except ModuleNotFoundError:
-        raise UsageError(
-            "sigstore-not-installed",
-            "attestations are verified with sigstore, which is not installed",
-            hint=f"pip install 'wheelmill[attestations]{own_origin()}'",
-        ) from None
+        message = "attestations are verified with sigstore, which is not installed"
+        hint = f"pip install 'wheelmill[attestations]{own_origin()}'"
+        raise UsageError("sigstore-not-installed", message, hint=hint) from None
     try:
         return Verifier(trusted_root=TrustedRoot.from_file(path)) if path else Verifier.production()
     except TUFError as error:
-        raise NetworkError(
-            "sigstore-keys-silent", f"Sigstore's keys, which attestations are verified with, cannot be fetched: {error}"
-        ) from None
+        raise NetworkError("sigstore-keys-silent", f"Sigstore's keys cannot be fetched: {error}") from None
     except (Error, ValueError, OSError) as error:
-        raise UsageError(
-            "sigstore-keys-invalid", f"{TRUSTED_ROOT}: {path} holds no keys of Sigstore: {error}"
-        ) from None
+        raise UsageError("sigstore-keys-invalid", f"{TRUSTED_ROOT}: {path} has no keys of Sigstore: {error}") from None
 
 
 def _subjects_of(line: bytes, verifier: Verifier, policy: VerificationPolicy) -> set[tuple[str, Sha256]]:

@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -38,6 +39,7 @@ from wheelmill.names import Sha256
 from wheelmill.wheel.archive import SOURCE_DATE_EPOCH
 from wheelmill.wheel.build_facts import BuildFacts
 
+_application: Final = partial(Component, type=ComponentType.APPLICATION)
 _CUDA_LICENCE: Final = XsUri("https://docs.nvidia.com/cuda/eula/")
 
 
@@ -76,12 +78,7 @@ def bill_bytes(bill: Bill) -> bytes:
     used = list(_build_components(facts)) if facts else []
     for number, component in enumerate((*contained, *used), start=1):
         component.bom_ref.value = f"{number}: {component.name}"  # the library's own are random
-    own = Component(
-        type=ComponentType.APPLICATION,
-        name="wheelmill",
-        version=facts.wheelmill if facts else None,
-        bom_ref="wheelmill",
-    )
+    own = _application(name="wheelmill", version=facts.wheelmill if facts else None, bom_ref="wheelmill")
     written = Bom(
         serial_number=uuid.uuid5(uuid.NAMESPACE_OID, bill.contents),
         metadata=BomMetaData(
@@ -177,13 +174,7 @@ def _compiler(text: str) -> Component:
 
 
 def _tool(name: str, version: str | None, description: str | None = None) -> Component:
-    return Component(
-        type=ComponentType.APPLICATION,
-        name=name,
-        version=version,
-        description=description,
-        scope=ComponentScope.EXCLUDED,
-    )
+    return _application(name=name, version=version, description=description, scope=ComponentScope.EXCLUDED)
 
 
 def _address(project: str, version: str, qualifiers: dict[str, str] | None = None) -> PackageURL:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -23,6 +24,8 @@ BUILD_FACTS: Final = "wheelmill-build.json"
 MAX_BUILD_FACTS: Final = 1 << 20
 """Bytes. Real ones have some thousand."""
 Schema = Literal["wheelmill.build-facts/1"]
+_UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""Errors of msgspec for content that is not the wanted JSON."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +112,7 @@ def read_build_facts(content: bytes) -> BuildFacts:
     """Read build facts from an untrusted wheel; raises UnreadableError if these are none."""
     try:
         return msgspec.json.decode(content, type=BuildFacts)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except _UNREADABLE as error:
         raise UnreadableError("build-facts-invalid", f"{BUILD_FACTS} cannot be read: {error}") from None
 
 
@@ -119,8 +122,7 @@ OWN_SBOM: Final = "wheelmill.cdx.json"
 """https://cyclonedx.org/specification/overview/#recognized-file-patterns"""
 MAX_SBOM: Final = 8 << 20
 """Bytes, of one and of all in a wheel together. One of some hundred components has 100 kB."""
-_MOST: Final = 20
-"""Most bills of a wheel that are read."""
+_MAX_BILLS: Final = 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -172,7 +174,7 @@ def sboms_in(archive: zipfile.ZipFile, dist_info: str) -> Iterator[Sbom]:
     folder = f"{dist_info}/{SBOMS}/"
     names = [name for name in archive.namelist() if name.startswith(folder) and not name.endswith("/")]
     left = MAX_SBOM
-    for name in sorted(names)[:_MOST]:
+    for name in sorted(names)[:_MAX_BILLS]:
         try:
             content = read_member(archive, name, left)
             left -= len(content)
@@ -183,14 +185,12 @@ def sboms_in(archive: zipfile.ZipFile, dist_info: str) -> Iterator[Sbom]:
 
 def read_sbom(member: str, content: bytes) -> Sbom:
     """Read a bill in JSON; raises UnreadableError if it is neither CycloneDX nor SPDX."""
-    try:
+    with suppress(*_UNREADABLE):
         bill = msgspec.json.decode(content, type=_CycloneDx)
         return Sbom(member=member, form=f"{bill.form} {bill.version}", components=bill.components)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        pass
     try:
         spdx = msgspec.json.decode(content, type=_Spdx)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except _UNREADABLE:
         raise UnreadableError("sbom-unknown", "it is neither CycloneDX nor SPDX in JSON") from None
     packages = (SbomComponent(name=each.name, version=each.version) for each in spdx.packages)
     return Sbom(member=member, form=spdx.form, components=tuple(packages))

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, Self
 
-_NAMED: Final = 10
-"""Names that one finding shows."""
+_SHOWN_NAMES: Final = 10
 
 
 class Level(StrEnum):
@@ -159,5 +158,5 @@ def with_reasons(findings: Iterable[Finding], allowed: Mapping[Code, str]) -> It
 
 def some_of(names: Sequence[str]) -> str:
     """Name the first few, and count the others."""
-    more = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - _SHOWN_NAMES
+    return ", ".join(names[:_SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")

@@ -141,10 +141,7 @@ def lacks_code_for(
     driver: CudaVersion | None,
     cuda: CudaVersion | None,
 ) -> str | None:
-    """Explain why no code of a wheel runs on a GPU; None if some does.
-
-    The driver compiles portable assembly, so `driver`, the newest CUDA that it knows, must cover the wheel's `cuda`.
-    """
+    """Explain why no code of a wheel runs on a GPU; None if some does. PTX needs a `driver` that knows its `cuda`."""
     runs = code_for(gpu, sass, ptx)
     if not runs:
         return f"has no machine code for {gpu.sm} and no PTX that could become it"
@@ -174,7 +171,7 @@ class DeviceCode:
     ptx: tuple[str, ...]
     """``compute_120``, in ascending order."""
     sizes: Mapping[str, int]
-    """The bytes of the code for each of them, compressed where nvcc did that."""
+    """Bytes of the code for each architecture, as compressed by nvcc."""
     kernels: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Architectures with code of each kernel, of both kinds."""
     unread: frozenset[str] = frozenset()
@@ -206,10 +203,7 @@ def _gpus_of(code: str, gpus: Iterable[Architecture]) -> frozenset[Architecture]
 def read_device_code(
     content: bytes | mmap, start: int = 0, stop: int | None = None, *, kernels: KernelReader | None = None
 ) -> DeviceCode:
-    """List the code in a ``.nv_fatbin`` section, `content` from `start` to `stop`.
-
-    Only headers are read, and by `kernels` the names of kernels.
-    """
+    """List the code in a ``.nv_fatbin`` section by its headers; `kernels` reads the names of kernels."""
     sizes: dict[int, Counter[tuple[int, str]]] = {_PTX: Counter(), _CUBIN: Counter()}
     table: defaultdict[str, set[str]] = defaultdict(set)
     unread: set[str] = set()
@@ -259,9 +253,7 @@ def _next_container(content: bytes | mmap, at: int, stop: int) -> int:
             continue
         (word,) = struct.unpack_from("<I", content, at)
         if word != _MAGIC:
-            raise UnreadableError(
-                "fatbin-magic", f"the fat binary section has {word:#x} where a container should start"
-            )
+            raise UnreadableError("fatbin-magic", f"the fat binary section has {word:#x} instead of a container")
         if at + _CONTAINER.size > stop:
             raise UnreadableError("fatbin-cut-off", "the fat binary section ends inside a container's header")
         return at
@@ -291,14 +283,10 @@ class Texts:
         """Read the text at an offset, unless it is longer than any real one or the table is read too often."""
         end = self._table.find(b"\0", place, place + MAX_SYMBOL_NAME + 1)
         if end < 0:
-            raise UnreadableError(
-                "elf-names", f"it has a name outside of its table, or one of more than {MAX_SYMBOL_NAME} bytes"
-            )
+            raise UnreadableError("elf-names", f"a name is outside its table, or longer than {MAX_SYMBOL_NAME} bytes")
         self._left -= end - place
         if self._left < 0:
-            raise UnreadableError(
-                "elf-names", f"its names are together more than {_SHARED} times as long as their table"
-            )
+            raise UnreadableError("elf-names", f"its names have more than {_SHARED} times the bytes of their table")
         return self._table[place:end].decode(errors="replace")
 
 

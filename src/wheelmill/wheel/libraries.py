@@ -119,17 +119,12 @@ def is_of_driver(symbol: str) -> bool:
 
 
 def compile_stub(functions: Iterable[str], library: Path) -> None:
-    """Compile a stub with this machine's C compiler, in an existing folder; its functions return that it is a stub.
-
-    Raises UsageError without a C compiler, and ProcessError if that fails.
-    """
+    """Compile a stub, whose functions return an error; raises UsageError without a C compiler, or ProcessError."""
     source = library.with_suffix(".c")
     source.write_text("".join(f"int {name}(void) {{ return {_STUB_LIBRARY}; }}\n" for name in sorted(functions)))
     compiler = next(filter(shutil.which, ("cc", "gcc", "clang")), None)
     if compiler is None:
-        raise UsageError(
-            "no-c-compiler", f"a stub of {DRIVER} is needed, and there is no C compiler to make it", hint="install gcc"
-        )
+        raise UsageError("no-c-compiler", f"there is no C compiler to make a stub of {DRIVER}", hint="install gcc")
     process.run([compiler, "-shared", "-fPIC", "-nostdlib", f"-Wl,-s,-soname={DRIVER}", "-o", library, source])
 
 
@@ -146,8 +141,7 @@ def is_in_stable_abi(symbol: str, python: PythonVersion) -> bool:
 
 _USUAL: Final = ("/lib", "/usr/lib", "/lib64", "/usr/lib64")
 """Folders in which the dynamic linker looks; below them, Debian has a folder for each processor."""
-_MAX_CONFIGURATION: Final = 1 << 16
-"""Bytes of a file that names more such folders."""
+_MAX_CONFIGURATION_BYTES: Final = 1 << 16
 
 
 def system_libraries(*prefixes: Path) -> Iterator[str]:
@@ -169,7 +163,7 @@ def system_libraries(*prefixes: Path) -> Iterator[str]:
 def _configured(file: Path, seen: set[Path]) -> Iterator[Path]:
     try:
         with file.open("rb") as content:
-            text = content.read(_MAX_CONFIGURATION).decode(errors="replace")
+            text = content.read(_MAX_CONFIGURATION_BYTES).decode(errors="replace")
     except OSError:
         return
     for line in text.splitlines():

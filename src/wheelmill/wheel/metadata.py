@@ -164,14 +164,9 @@ def metadata_bytes(wheel: Path) -> bytes:
         raise UnreadableError("wheel-unreadable", f"{wheel.name} cannot be read as a wheel: {error}") from None
 
 
-def metadata_in(archive: zipfile.ZipFile) -> bytes:
-    """METADATA of an opened wheel; raises UnreadableError as `metadata_bytes` does."""
-    return read_member(archive, f"{dist_info_of(archive)}/METADATA", MAX_METADATA)
-
-
-def wheel_file_in(archive: zipfile.ZipFile) -> bytes:
-    """WHEEL file of an opened wheel; raises UnreadableError as `metadata_bytes` does."""
-    return read_member(archive, f"{dist_info_of(archive)}/WHEEL", MAX_METADATA)
+def metadata_in(archive: zipfile.ZipFile, name: str = "METADATA") -> bytes:
+    """Read METADATA, or another file beside it, in an opened wheel; raises UnreadableError as `metadata_bytes` does."""
+    return read_member(archive, f"{dist_info_of(archive)}/{name}", MAX_METADATA)
 
 
 def requires_dist_of(wheel: Path) -> tuple[str, ...]:
@@ -223,7 +218,7 @@ RESERVED: Final = frozenset(
 (METADATA of torch 2.0 to 2.15 and torchvision on the package index, 2026-11-23); installers and build tools."""
 
 RESERVED_PREFIXES: Final = ("nvidia-",)
-"""NVIDIA publishes CUDA's libraries under such names, and torch requires a dozen of them."""
+"""Prefix of the projects with NVIDIA's CUDA libraries, a dozen of which torch requires."""
 
 
 def is_reserved(project: ProjectName) -> bool:

@@ -82,9 +82,7 @@ class WheelName(Struct, frozen=True, kw_only=True, gc=False):
             project, version, build, tags = _parts_of(filename)
         except InvalidWheelFilename as error:
             if split_label(filename)[1]:
-                raise UnreadableError(
-                    "variant-wheel", f"expected a plain wheel, not a variant wheel (PEP 825): {filename!r}"
-                ) from None
+                raise UnreadableError("variant-wheel", f"expected no variant wheel (PEP 825): {filename!r}") from None
             raise UnreadableError("file-name-not-a-wheel", str(error)) from None
         return cls(project=project, version=version, build=build, tags=tags)
 
@@ -207,10 +205,7 @@ class VariantWheelName:
         """Read a file name; raises UnreadableError if it is not a variant wheel's, but a plain one's or none."""
         plain, label = split_label(filename)
         if label is None:
-            raise UnreadableError(
-                "not-a-variant-wheel",
-                f"expected a variant wheel, whose name ends in a label (PEP 825): {filename!r:.80}",
-            )
+            raise UnreadableError("not-a-variant-wheel", f"expected a variant wheel (PEP 825), not {filename!r:.80}")
         return cls(plain=WheelName.parse(plain), label=label)
 
     @property

@@ -38,7 +38,7 @@ class ProcessorUse:
     """Use that x86-64 code makes of its processor."""
 
     asks: bool = False
-    """True if it asks the processor for its features, or the dynamic linker does; nothing more is read then."""
+    """True if it, or the dynamic linker for it, checks the features of the processor; the rest is not read then."""
     later: tuple[str, ...] = ()
     """Functions with instructions beyond x86-64-v2, and their features: ``scale (AVX, FMA)``.
 

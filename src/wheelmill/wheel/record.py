@@ -15,15 +15,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import IO, Final, Literal
+from typing import IO, Final, Literal, NamedTuple
 
 from wheelmill.errors import UnreadableError
-from wheelmill.wheel.archive import MAX_FINDINGS, MAX_MEMBERS, MAX_RECORD, read_member
+from wheelmill.wheel.archive import MAX_FINDINGS, MAX_MEMBERS, MAX_RECORD, pack, read_member
 from wheelmill.wheel.findings import Code, Finding
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RecordRow:
+class RecordRow(NamedTuple):
     """Entry of RECORD for a file."""
 
     name: str
@@ -40,10 +39,7 @@ def read_rows(content: bytes) -> list[RecordRow]:
         raise UnreadableError("record-too-large", f"it has {len(content)} bytes, more than {MAX_RECORD}")
     try:
         rows = list(islice(csv.reader(io.StringIO(content.decode("utf-8"))), MAX_MEMBERS + 1))
-        listed = [
-            RecordRow(name=name, digest=digest, size=int(size) if size.isdecimal() else None)
-            for name, digest, size in rows
-        ]
+        listed = [RecordRow(name, digest, int(size) if size.isdecimal() else None) for name, digest, size in rows]
     except (csv.Error, ValueError) as error:
         raise UnreadableError("record-unreadable", str(error)) from None
     if len(listed) > MAX_MEMBERS:
@@ -61,6 +57,13 @@ def record_of(directory: Path, dist_info: str) -> bytes:
             with path.open("rb") as file:
                 rows.append((name, digest_of(file), path.stat().st_size))
     return _rows_as_bytes(rows, own_name)
+
+
+def pack_wheel(dist_info: Path, wheel: Path) -> Path:
+    """Write RECORD into the ``.dist-info`` folder of an unpacked wheel, pack the wheel, and return its path."""
+    (dist_info / "RECORD").write_bytes(record_of(dist_info.parent, dist_info.name))
+    pack(dist_info.parent, wheel)
+    return wheel
 
 
 def record_of_members(members: Mapping[str, bytes], own_name: str) -> bytes:

@@ -133,21 +133,17 @@ ELF_MAGIC: Final = b"\x7fELF"
 FATBIN: Final = ".nv_fatbin"
 COMMENT: Final = ".comment"
 _NAMED: Final = (FATBIN, COMMENT)
-"""Sections whose type says nothing."""
+"""Sections that are known by name, since their type is a general one."""
 _COMPRESSED: Final = 0x800
 """SHF_COMPRESSED: linkers never compress the sections that are read here."""
-_LOADED: Final = 0x2
-"""SHF_ALLOC."""
+_SHF_ALLOC: Final = 0x2
 _EMPTY: Final = ("SHT_NULL", "SHT_NOBITS")
 """Types of sections without bytes in the file."""
-_INSTRUCTIONS: Final = 0x4
-"""SHF_EXECINSTR."""
-_FUNCTION, _IFUNC = 2, 10
-"""STT_FUNC and STT_GNU_IFUNC."""
+_SHF_EXECINSTR: Final = 0x4
+_STT_FUNC, _STT_GNU_IFUNC = 2, 10
 _SYMBOL: Final = struct.Struct("<IBxHQQ")
 """Name, type, section, address and size of a symbol of x86-64."""
-_EXECUTABLE: Final = 1
-"""PF_X."""
+_PF_X: Final = 1
 
 
 @dataclass(kw_only=True)
@@ -198,12 +194,12 @@ class Sections:
     def unloaded(self) -> int:
         """Bytes of all sections that are not loaded into memory; at most the size of the file."""
         kept = (header for header in self.headers if header["sh_type"] not in _EMPTY)
-        return min(len(self.content), sum(header["sh_size"] for header in kept if not header["sh_flags"] & _LOADED))
+        return min(len(self.content), sum(header["sh_size"] for header in kept if not header["sh_flags"] & _SHF_ALLOC))
 
     def code(self, budget: CodeBudget) -> Iterator[tuple[int, bytes]]:
         """Yield the address and the bytes of each section with instructions, using up `budget`."""
         for number, header in enumerate(self.headers):
-            if header["sh_type"] == "SHT_PROGBITS" and header["sh_flags"] & _INSTRUCTIONS:
+            if header["sh_type"] == "SHT_PROGBITS" and header["sh_flags"] & _SHF_EXECINSTR:
                 start, end = self._place(header, f"section {number}")
                 budget.code -= end - start
                 if budget.code < 0:
@@ -215,8 +211,8 @@ class Sections:
         key = "SHT_SYMTAB" if "SHT_SYMTAB" in self.by_kind else "SHT_DYNSYM"
         table, texts = self.read(key), self.read_texts(key)
         for name, kind, section, start, size in _SYMBOL.iter_unpack(table[: len(table) // _SYMBOL.size * _SYMBOL.size]):
-            if section and (kind := kind & 0xF) in (_FUNCTION, _IFUNC):
-                yield Function(start, start + size, texts.at(name), kind == _IFUNC)
+            if section and (kind := kind & 0xF) in (_STT_FUNC, _STT_GNU_IFUNC):
+                yield Function(start, start + size, texts.at(name), kind == _STT_GNU_IFUNC)
 
     def read(self, key: str) -> bytes:
         """Bytes of a section."""
@@ -258,20 +254,15 @@ def sections_of(elf: ELFFile, content: mmap) -> Sections:
 
 
 def has_executable_stack(elf: ELFFile, *, default: bool) -> bool:
-    """True if the program headers ask for an executable stack; a file that is never loaded asks for none.
-
-    `default` is the dynamic linker's, for a file without that header.
-    """
+    """True if the program headers ask for an executable stack; `default` is for a loaded file without that header."""
     places = (elf["e_phoff"] + number * elf["e_phentsize"] for number in range(elf.num_segments()))
-    headers = {
-        header["p_type"]: header for header in (struct_parse(elf.structs.Elf_Phdr, elf.stream, at) for at in places)
-    }
+    headers = {each["p_type"]: each for each in (struct_parse(elf.structs.Elf_Phdr, elf.stream, at) for at in places)}
     stack = headers.get("PT_GNU_STACK")
-    return bool(stack["p_flags"] & _EXECUTABLE) if stack else default and "PT_LOAD" in headers
+    return bool(stack["p_flags"] & _PF_X) if stack else default and "PT_LOAD" in headers
 
 
 _MAX_COMMENT_BYTES: Final = 1 << 14
-"""Bytes of what compilers say of themselves; a linker keeps each text once."""
+"""Bytes of the names of compilers; a linker keeps each text once."""
 _REGISTERS_CODE: Final = "__cudaRegisterFatBinary"
 """Function of the CUDA runtime that every shared object with GPU code calls when it is loaded."""
 _MACHINES: Final = {
@@ -326,9 +317,8 @@ class SharedObject(Links):
             origin, _, below = folder.replace("${ORIGIN}", "$ORIGIN").partition("/")
             return origin == "$ORIGIN" and posixpath.normpath(f"{own}/{below}").split("/")[0] != ".."
 
-        return (
-            tuple(folder for folder in self.search_path.split(":") if not is_inside(folder)) if self.search_path else ()
-        )
+        folders = self.search_path.split(":") if self.search_path else ()
+        return tuple(folder for folder in folders if not is_inside(folder))
 
     @property
     def links_to_torch(self) -> bool:
@@ -389,7 +379,7 @@ class SharedObject(Links):
 
 _NUMBER: Final = re.compile(r"\d+")
 _MAX_LOADED: Final = 100
-"""Most files of a package that are followed from one of them."""
+"""Most files that are followed from one file of a package."""
 
 
 def by_names(code: Iterable[SharedObject]) -> dict[str, SharedObject]:
@@ -461,10 +451,7 @@ def read_members(
 
 
 def open_symbols(shared_objects: tuple[SharedObject, ...]) -> frozenset[str]:
-    """Symbols that some library outside the wheel must define.
-
-    Versioned symbols name their library, which the dynamic linker checks; weak ones may stay undefined.
-    """
+    """Symbols that a library outside the wheel must define: not weak, and without a version, which names a library."""
     defined = frozenset[str]().union(*(shared_object.defined for shared_object in shared_objects))
     return frozenset(
         symbol.name

@@ -36,13 +36,8 @@ class Sizes:
     @property
     def parts(self) -> Mapping[str, int]:
         """All sizes by name, GPU code first, without zeros."""
-        named = {
-            **self.gpu_code,
-            "host code": self.host_code,
-            "debug information": self.debug,
-            "other files": self.other,
-        }
-        return {name: number for name, number in named.items() if number}
+        rest = {"host code": self.host_code, "debug information": self.debug, "other files": self.other}
+        return {name: number for name, number in {**self.gpu_code, **rest}.items() if number}
 
     def __str__(self) -> str:
         """``sm_90 8.9 MB, host code 610 kB, other files 20 kB``."""
@@ -58,9 +53,4 @@ def sizes_of(members: Iterable[zipfile.ZipInfo], shared_objects: Iterable[Shared
         gpu_code.update(code.device_code.sizes)
         debug += code.unloaded
         host_code += max(0, files.pop(code.name) - code.unloaded - sum(code.device_code.sizes.values()))
-    return Sizes(
-        gpu_code=dict(gpu_code.most_common()),
-        host_code=host_code,
-        debug=debug,
-        other=sum(files.values()),
-    )
+    return Sizes(gpu_code=dict(gpu_code.most_common()), host_code=host_code, debug=debug, other=sum(files.values()))

@@ -20,9 +20,7 @@ from wheelmill.wheel.torch_symbols import ENTITY, MANGLED, NESTED, TorchSymbols,
 
 _SHIMS: Final = ("aoti_torch_", "torch_")
 """Prefixes of its functions."""
-_OF_THE_RUNTIME: Final = re.compile(
-    rf"{ENTITY}(?:{NESTED})?(?:S[abdiost]|9__gnu_cxx|10__cxxabiv1) | _Z(?:nw|na|dl|da)", re.VERBOSE
-)
+_OF_RUNTIME: Final = re.compile(rf"{ENTITY}(?:{NESTED})?(?:S[abdiost]|9__gnu_cxx|10__cxxabiv1)|_Z(?:nw|na|dl|da)")
 """``std::`` and its like, and the operators ``new`` and ``delete``. Older systems leave some without a version."""
 _OF_TORCH: Final = re.compile(rf"{NESTED}(?:2at|3c10|5torch|6caffe2)")
 """Torch's namespaces, wherever they stand in a name: ``std::vector<at::Tensor>`` is torch's, too."""
@@ -37,7 +35,7 @@ class ShimsUsed:
     newest_ones: tuple[str, ...]
     """Functions that no older torch has; empty if that is the first torch with a stable ABI."""
     unknown: tuple[str, ...]
-    """Functions of a torch newer than what is known of them."""
+    """Functions of a torch newer than torch-abi-audit."""
 
 
 def shims_in(symbols: Iterable[str]) -> ShimsUsed:
@@ -55,9 +53,7 @@ def beyond_stable_abi(symbols: Iterable[str]) -> tuple[str, ...]:
     undefined, and CUDA and Python have names of C.
     """
     mangled = (name for name in symbols if name.startswith(MANGLED))
-    return tuple(
-        sorted({name_in(name) for name in mangled if _OF_TORCH.search(name) or not _OF_THE_RUNTIME.match(name)})
-    )
+    return tuple(sorted({name_in(name) for name in mangled if _OF_TORCH.search(name) or not _OF_RUNTIME.match(name)}))
 
 
 _FIRST: Final = TorchVersion(2, 9)
@@ -65,7 +61,7 @@ _FIRST: Final = TorchVersion(2, 9)
 _DISPATCHER: Final = "torch_call_dispatcher"
 _OPERATOR: Final = re.compile(r"at::_ops::(\w+)::call")
 _UNBOXED: Final = re.compile(r"(?:6Scalar|7Storage|7Dimname|7QScheme|6Stream)E")
-"""Types of arguments that no value on the dispatcher's stack stands for."""
+"""Types of arguments that the dispatcher's stack cannot hold."""
 _GENERATOR: Final = "9GeneratorE"
 """Type that such a value stands for since torch has a function that makes one."""
 _WRAPPED: Final = """
@@ -182,10 +178,7 @@ class StableAbiReport:
 
 
 def compare_with_stable_abi(symbols: AbstractSet[str]) -> StableAbiReport | None:
-    """Find the counterparts of a wheel's undefined symbols in torch's stable ABI.
-
-    None if no table of torch's symbols ships; raises UnreadableError if it is damaged.
-    """
+    """Find counterparts of symbols in torch's stable ABI; None without a table, UnreadableError for a damaged one."""
     wanted = frozenset(filter(may_be_torchs, symbols))
     candidates = {name: tuple(_candidates(name)) for name in wanted if not name.startswith(_SHIMS)}
     shims = {shim for each in candidates.values() for _, functions in each for shim in functions}
@@ -206,7 +199,7 @@ def compare_with_stable_abi(symbols: AbstractSet[str]) -> StableAbiReport | None
 
 
 def _candidates(symbol: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield what could stand for a symbol, the best first, with the functions of C behind it."""
+    """Yield possible counterparts of a symbol, the best first, with the functions of C behind each."""
     name = name_in(symbol)
     if (named := _NAMED.fullmatch(name) or _NAMED.fullmatch(symbol)) and named.lastgroup:
         _, instead, shims = _COUNTERPARTS[int(named.lastgroup[1:])]

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 TABLE: Final = "torch-symbols.gz"
 _WORDS: Final = ("2at", "c10", "torch", "caffe2", "THP", "THC")
-"""One of them is in the name of every symbol of torch, and in few of what is linked into it: MKL, protobuf, fbgemm."""
+"""Words in the names of torch's symbols, and in few of those linked into it: MKL, protobuf, fbgemm."""
 _MAX_TABLE_BYTES: Final = 128 << 20
 """Bytes, unpacked. Sixteen torches have 40 MB."""
 _FEW: Final = 10_000
@@ -185,7 +185,7 @@ class TorchSymbols:
 
 @contextlib.contextmanager
 def _table_at(path: Path) -> Iterator[gzip.GzipFile]:
-    """Open a table; what fails while it is read says which file is none."""
+    """Open a table; errors while it is read name the file."""
     try:
         with gzip.open(path) as file:
             yield file
@@ -266,13 +266,12 @@ NESTED: Final = r"N[rVK]*[RO]?"
 _NESTED_NAME: Final = re.compile(ENTITY + NESTED)
 _LENGTH: Final = re.compile(r"[0-9]+")
 """Length of the part of a name that follows."""
-_LONGEST: Final = 200
-"""Characters of a name that are looked at."""
+_MAX_CHARACTERS: Final = 200
 
 
 def name_in(symbol: str) -> str:
     """Namespaces and name that a symbol begins with: ``c10::SymInt::sym_ne``; else the symbol itself."""
-    symbol = symbol[:_LONGEST]
+    symbol = symbol[:_MAX_CHARACTERS]
     parts = []
     at = begin.end() if (begin := _NESTED_NAME.match(symbol)) else len(symbol)
     while length := _LENGTH.match(symbol, at):

@@ -29,12 +29,12 @@ from packaging.version import Version
 from wheelmill.errors import IntegrityError, UnreadableError
 from wheelmill.names import Architecture, CudaVersion, Sha256
 from wheelmill.system.folders import temporary_folder
-from wheelmill.wheel.archive import MAX_METADATA, check_archive, open_archive, pack, read_member, unpack
+from wheelmill.wheel.archive import check_archive, open_archive, unpack
 from wheelmill.wheel.gpu_code import CARDS, is_for_one_gpu
 from wheelmill.wheel.label import Label
-from wheelmill.wheel.metadata import dist_info_of
+from wheelmill.wheel.metadata import metadata_in
 from wheelmill.wheel.name import NULL, VariantLabel, VariantWheelName, WheelFile, WheelName, is_label, split_label
-from wheelmill.wheel.record import record_of
+from wheelmill.wheel.record import pack_wheel
 
 VARIANT_FILE: Final = "variant.json"
 """Name in ``.dist-info``."""
@@ -72,7 +72,7 @@ class Priorities(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Provider(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="kebab"):
-    """Distribution that reads a machine's properties in a namespace; an installer calls it, or stands in for it."""
+    """Distribution that reads a machine's properties in a namespace; installers call or replace it."""
 
     requires: tuple[Text, ...] = ()
     plugin_api: Text | None = None
@@ -177,9 +177,8 @@ class Variant:
     def of(cls, cuda: CudaVersion, sass: Iterable[str], ptx: Iterable[str]) -> Self | None:
         """Variant of a wheel with this CUDA and code; None if its properties cannot express the GPUs that it runs on.
 
-        The code is given in the words of its evidence, ``sm_90`` and ``compute_120``; raises ValueError for others. A
-        label stands for the same properties in every wheel of a version, so it ends in their hash. Wheels of one CUDA
-        have code for other GPUs on another platform, or since ``packages.yml`` was changed.
+        Code is named as in evidence, ``sm_90`` and ``compute_120``; raises ValueError for others. A label ends in the
+        hash of its properties, since wheels of one version and CUDA may have code for different GPUs.
         """
         machine, portable = (frozenset(map(Architecture.of_code, code)) for code in (sass, ptx))
         values = [f"{each.major}{each.minor}_real" for each in sorted(machine) if _is_for_later_ones(each)]
@@ -245,7 +244,7 @@ def make_variant(wheel: WheelFile, variant: Variant, folder: Path) -> WheelFile:
         dist_info = _rename(unpacked, plain.version, name.plain.version)
         (dist_info / VARIANT_FILE).write_bytes(variant_metadata_bytes(metadata_of({variant.label: variant.properties})))
         (dist_info / PLAIN_FILE).write_bytes(encode(PlainWheel(filename=wheel.filename, sha256=wheel.sha256)) + b"\n")
-        made = _pack(unpacked, dist_info, workspace / name.filename)
+        made = WheelFile.at(pack_wheel(dist_info, workspace / name.filename))
         unmake_variant(made.path, workspace)
         return replace(made, path=made.path.rename(folder / name.filename))
 
@@ -259,19 +258,16 @@ def unmake_variant(wheel: Path, folder: Path) -> WheelFile:
     assert plain  # noqa: S101 - a name with a label
     plain_name = WheelName.parse(plain.filename)
     if variant_name(plain_name, name.label) != name:
-        raise UnreadableError(
-            "variant-of-another",
-            f"{wheel.name} says that it was {plain.filename!r}, of which it would be another variant",
-        )
+        message = f"{wheel.name} says that it was {plain.filename!r}, of which it would be another variant"
+        raise UnreadableError("variant-of-another", message)
     with _workspace(folder, wheel) as (workspace, unpacked):
         dist_info = _rename(unpacked, name.plain.version, plain_name.version)
         (dist_info / VARIANT_FILE).unlink(missing_ok=True)
         (dist_info / PLAIN_FILE).unlink()
-        made = _pack(unpacked, dist_info, workspace / plain.filename)
+        made = WheelFile.at(pack_wheel(dist_info, workspace / plain.filename))
         if made.sha256 != plain.sha256:
-            raise IntegrityError(
-                "hash-differs", f"{wheel.name} gives a wheel with sha256 {made.sha256}, not {plain.sha256}"
-            )
+            message = f"{wheel.name} gives a wheel with sha256 {made.sha256}, not {plain.sha256}"
+            raise IntegrityError("hash-differs", message)
         return replace(made, path=made.path.rename(folder / plain.filename))
 
 
@@ -281,7 +277,7 @@ def plain_of(wheel: Path) -> PlainWheel | None:
         return None
     try:
         with wheel.open("rb") as file, open_archive(file) as archive:
-            return _plain_decoder.decode(read_member(archive, f"{dist_info_of(archive)}/{PLAIN_FILE}", MAX_METADATA))
+            return _plain_decoder.decode(metadata_in(archive, PLAIN_FILE))
     except (DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UnreadableError("plain-file-invalid", f"{wheel.name}: {PLAIN_FILE}: {error}") from None
 
@@ -324,9 +320,3 @@ def _rename(unpacked: Path, old: Version, new: Version) -> Path:
     lines[at] = lines[at].replace(version, f"Version: {new}".encode())
     metadata.write_bytes(b"".join(lines))
     return dist_infos[0]
-
-
-def _pack(unpacked: Path, dist_info: Path, wheel: Path) -> WheelFile:
-    (dist_info / "RECORD").write_bytes(record_of(unpacked, dist_info.name))
-    pack(unpacked, wheel)
-    return WheelFile.at(wheel)

@@ -16,9 +16,9 @@ from tests.unit.index.conftest import EVERY_KIND, Release, rendered
 from wheelmill.errors import SiteError
 from wheelmill.index import write
 from wheelmill.index.collect import site_of_releases
-from wheelmill.index.render import Page, pages_of
+from wheelmill.index.render import pages_of
 from wheelmill.index.site.pages import site_pages
-from wheelmill.index.write import write_site
+from wheelmill.index.write import Page, write_site
 
 _, _, CUDA_128, NO_TORCH, UNLABELLED = EVERY_KIND
 

@@ -6,7 +6,7 @@ import os
 import tempfile
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,8 +21,8 @@ from tests.unit.plan.examples import FACTS
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.unit.release.github.conftest import FakeClock, store_on
 from wheelmill.config.model import Listing
-from wheelmill.errors import NetworkError, WheelmillError
-from wheelmill.names import CudaVersion, Platform, ProjectName, ProjectVersion, ReleaseTag, Sha256
+from wheelmill.errors import NetworkError
+from wheelmill.names import CudaVersion, Platform, ProjectName, ProjectVersion
 from wheelmill.pipeline.attested import Delivery, deliveries_of_runs, release_deliveries
 from wheelmill.pipeline.gate import Gate
 from wheelmill.pipeline.matrix_plan import MatrixPlan, PlannedGroup, Shard
@@ -30,6 +30,7 @@ from wheelmill.pipeline.site import Mirror, Stores, build_index
 from wheelmill.pipeline.variants import publish_variants
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.github import JobArtifacts, Repository
+from wheelmill.release.ledger.releases import ReadFiles, WantedFiles
 from wheelmill.release.publish import publish
 from wheelmill.release.store import Publication
 from wheelmill.smoke.verdict import certificate_path
@@ -45,9 +46,7 @@ from wheelmill.wheel.name import split_label
 class Silent(DirectoryStore):
     """A host that lists its files and gives none now."""
 
-    def read_each(
-        self, wanted: Mapping[ReleaseTag, Sha256 | None], filename: str
-    ) -> Iterator[tuple[ReleaseTag, bytes | WheelmillError]]:
+    def read_each(self, wanted: WantedFiles, filename: str) -> ReadFiles:
         for tag, content in super().read_each(wanted, filename):
             yield (
                 tag,

@@ -1,7 +1,6 @@
 """Coverage: combinations of a version with and without wheels, the matrix of all packages, and failed builds.
 
-A missing combination has its reason. For each of the newest torches, the matrix shows a package's newest version with
-wheels. A failed build has the compiler's error, its cells, and the address of the whole log.
+For each of the newest torches, the matrix shows a package's newest version with wheels.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Final, NamedTuple
 
 from packaging.version import Version
 
-from wheelmill.index.site.wheels import SiteWheel, Trees, WheelGroup, wheels_folder
+from wheelmill.index.site.wheels import Groups, SiteWheel, Trees, WheelGroup, wheels_folder
 from wheelmill.names import CudaVersion, ProjectName, PythonVersion, TorchNeed, TorchVersion, admits
 from wheelmill.plan.targets import Cell, KnownFailure, Plan, Skip
 from wheelmill.wheel.label import age_of
@@ -49,7 +48,7 @@ class Axes(NamedTuple):
     cuda: CudaVersion | None
     """None where the label names no one release."""
     words: str
-    """``13.0``, and where the label names no one release what it says: ``CUDA 12``, ``ROCm``."""
+    """``13.0``, or the words of a label that names no single release: ``CUDA 12``, ``ROCm``."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,7 +60,7 @@ class Row:
 
 
 Reasons = tuple[tuple[str, int], ...]
-"""Each with the number of cells that it is given for, the most frequent first."""
+"""Reasons with their numbers of cells, the most frequent first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,8 +85,10 @@ class Grid:
         return self.counts[State.BUILT] + self.counts[State.MISSING] + self.counts[State.FAILED]
 
 
-Outcomes = dict[str, dict[Axes, dict[PythonVersion | None, CellOutcome]]]
-"""The outcome of every cell of one version; the Python is None for wheels that are for any."""
+OutcomeRow = dict[PythonVersion | None, CellOutcome]
+"""Outcome for each Python; None stands for wheels that are for any."""
+Outcomes = dict[str, dict[Axes, OutcomeRow]]
+"""Outcome of every cell of one version, by platform."""
 Coverage = Mapping[ProjectName, Mapping[str, Outcomes]]
 """Outcomes by project and version."""
 
@@ -112,7 +113,7 @@ def planned_coverage(plan: Plan) -> Coverage:
     return coverage
 
 
-def _row_of(cell: Cell, coverage: dict[ProjectName, dict[str, Outcomes]]) -> dict[PythonVersion | None, CellOutcome]:
+def _row_of(cell: Cell, coverage: dict[ProjectName, dict[str, Outcomes]]) -> OutcomeRow:
     platforms = coverage.setdefault(cell.project, {}).setdefault(cell.version, {})
     return platforms.setdefault(str(cell.platform), {}).setdefault(Axes(cell.torch, cell.cuda, str(cell.cuda)), {})
 
@@ -144,11 +145,7 @@ def platform_order(platform: str) -> tuple[int, str]:
     return (_ORDER.get(platform, len(_ORDER)), platform)
 
 
-def _lay(
-    group: WheelGroup,
-    rows: dict[Axes, dict[PythonVersion | None, CellOutcome]],
-    pythons: Iterable[PythonVersion | None],
-) -> None:
+def _lay(group: WheelGroup, rows: dict[Axes, OutcomeRow], pythons: Iterable[PythonVersion | None]) -> None:
     """Enter the wheels of a group; a wheel for one Python covers one for many."""
     label = group.kind.label
     axes = Axes(group.planned_torch, label.cuda if label else None, str(label.cuda if label else group.kind.built_for))
@@ -162,7 +159,7 @@ def _lay(
             row.update((python, built) for python in pythons if python is None or wheel.pythons.allows(python))
 
 
-def _grid(platform: str, outcomes: Mapping[Axes, Mapping[PythonVersion | None, CellOutcome]]) -> Grid:
+def _grid(platform: str, outcomes: Mapping[Axes, OutcomeRow]) -> Grid:
     wanted = {
         axes: row for axes, row in outcomes.items() if any(each.state is not State.SKIPPED for each in row.values())
     }
@@ -206,7 +203,7 @@ class MatrixCell:
 
     state: State
     version: str | None = None
-    """The newest that has wheels; of what is not built, the newest that is planned; None where nothing is."""
+    """Newest version with wheels, or else the newest planned one; None if there is neither."""
     is_newest: bool = True
     """True if no newer version of the package has wheels."""
 
@@ -221,11 +218,7 @@ class Matrix:
     """A package with its cells."""
 
 
-def matrix_of(
-    groups: Mapping[ProjectName, Sequence[WheelGroup]],
-    torches: Trees,
-    coverage: Coverage,
-) -> Matrix:
+def matrix_of(groups: Groups, torches: Trees, coverage: Coverage) -> Matrix:
     """Lay all wheels over the plan; `groups` has the newest version first, `torches` those with a tree, by CUDA."""
     columns = _newest(torches, coverage)
     rows = []
@@ -277,7 +270,7 @@ class FailedBuilds:
     version: str
     newest: KnownFailure
     cells: tuple[Cell, ...]
-    """Some of them."""
+    """The first of the cells."""
     count: int
 
     @property

@@ -7,18 +7,9 @@ from typing import Final, TypedDict, TypeVar
 
 from wheelmill.config.model import NameElsewhere
 from wheelmill.index.site.packages import TorchSource, dependencies_of, names_elsewhere, required_here, torch_source
-from wheelmill.index.site.wheels import Trees, WheelGroup, covered_pythons
+from wheelmill.index.site.wheels import Groups, Trees, WheelGroup, covered_pythons
 from wheelmill.index.tree import Catalogue
-from wheelmill.names import (
-    Architecture,
-    CudaVersion,
-    Platform,
-    ProjectName,
-    PythonVersion,
-    StableTorch,
-    TorchNeed,
-    TorchVersion,
-)
+from wheelmill.names import Architecture, CudaVersion, Platform, ProjectName, PythonVersion, StableTorch, TorchVersion
 from wheelmill.plan.targets import Plan
 from wheelmill.wheel.gpu_code import CARD_WORDS, CARDS, running_code
 from wheelmill.wheel.label import BuiltFor
@@ -81,9 +72,9 @@ class FinderData(TypedDict):
     ptx_drivers: dict[str, str]
     """The oldest one that compiles the portable assembly of each, where it is known."""
     gpu_drivers: dict[str, str]
-    """The oldest one that knows each GPU, by compute capability; none where every driver that runs a CUDA does."""
+    """Oldest driver for each GPU, by compute capability; no entry if every driver that runs a CUDA supports it."""
     cards: dict[str, Sequence[str]]
-    """The words that tell each card, by compute capability."""
+    """Words that identify each card, by compute capability."""
     requires: dict[str, list[str]]
     """Projects of this index that others need beside them."""
     elsewhere: dict[str, NameElsewhere]
@@ -96,14 +87,8 @@ class FinderData(TypedDict):
     """Wheels by project; empty on the page, which loads a project once it is chosen."""
 
 
-def finder_data(
-    groups: Mapping[ProjectName, Sequence[WheelGroup]], trees: Trees, catalogue: Catalogue = EMPTY_CATALOGUE
-) -> FinderData:
-    """Gather the data of the finder.
-
-    Torches in `trees` are for wheels that serve a range. `catalogue` names the drivers, the requirements of packages,
-    and Pythons that no wheel names.
-    """
+def finder_data(groups: Groups, trees: Trees, catalogue: Catalogue = EMPTY_CATALOGUE) -> FinderData:
+    """Gather the data of the finder; `catalogue` adds drivers, requirements, and Pythons that no wheel names."""
     for_cuda = {
         project: [group for group in own if not group.kind.built_for.other_accelerator]
         for project, own in groups.items()
@@ -149,7 +134,7 @@ def _wheels_of(
             versions[(kind := group.kind).version],
             exact_versions[kind.exact_version],
             _cuda_column(kind.built_for, cudas),
-            _torch_column([torches[torch] for torch in _torches_for(group, trees)], kind.torch),
+            _torch_column(group, torches, trees),
             platforms[kind.platform, kind.glibc],
             codes[kind.sass, kind.ptx],
             dependencies[dependencies_of(group.requires_dist, here)],
@@ -179,18 +164,14 @@ def _torch_sources(
         for group in groups
         for torch in _torches_for(group, trees)
         for cuda in _cudas_for(group.kind.built_for, cudas)
-        for platform in _platforms_for(group)
+        for named in [Platform.of_tag(group.kind.platform)]
+        for platform in ([named] if named else PLATFORMS)
     }
     return {
         f"{platform} {cuda} {torch}": source
         for platform, cuda, torch in sorted(choices)
         if (source := torch_source(torch, cuda, platform, catalogue))
     }
-
-
-def _platforms_for(group: WheelGroup) -> Iterable[Platform]:
-    platform = Platform.of_tag(group.kind.platform)
-    return (platform,) if platform else PLATFORMS
 
 
 def _cudas_for(named: BuiltFor, cudas: Iterable[CudaVersion]) -> list[CudaVersion]:
@@ -212,17 +193,18 @@ def _cuda_column(named: BuiltFor, cudas: Mapping[CudaVersion, int]) -> int | lis
 
 
 def _torches_for(group: WheelGroup, trees: Trees) -> Sequence[TorchVersion]:
-    """Return the torches that wheels are for, as far as the index knows; none if they need no certain one."""
+    """Return the torches that wheels are for, if known to the index; none if they need no certain one."""
     label, needed = group.kind.label, group.kind.torch
     if label and isinstance(needed, StableTorch):
         return [torch for torch in trees.get(label.cuda, ()) if group.wheels[0].file.serves(torch)]
     return [needed] if isinstance(needed, TorchVersion) else []
 
 
-def _torch_column(numbers: list[int], needed: TorchNeed | None) -> int | list[int]:
+def _torch_column(group: WheelGroup, torches: Mapping[TorchVersion, int], trees: Trees) -> int | list[int]:
+    numbers = [torches[torch] for torch in _torches_for(group, trees)]
     if not numbers:
         return -1
-    return numbers if isinstance(needed, StableTorch) else numbers[0]
+    return numbers if isinstance(group.kind.torch, StableTorch) else numbers[0]
 
 
 def _gpu_code(sass: Sequence[Architecture], ptx: Sequence[Architecture]) -> GpuCode:

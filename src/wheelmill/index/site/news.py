@@ -21,7 +21,7 @@ from pydantic_core import to_json
 
 from wheelmill.index.render import in_utc
 from wheelmill.index.site.packages import Wheels
-from wheelmill.index.site.wheels import Trees, WheelGroup, in_url, package_folder
+from wheelmill.index.site.wheels import Groups, Trees, WheelGroup, in_url, package_folder
 from wheelmill.names import ProjectName, StableTorch
 from wheelmill.system.progress import number_of
 from wheelmill.wheel.label import age_of, words_for
@@ -99,7 +99,7 @@ def _news(published: datetime, project: ProjectName, version: str, groups: Seque
 
 FEED: Final = "feed.xml"
 _NEVER: Final = "1970-01-01T00:00:00Z"
-"""A feed must say when it changed, also one of a site that has nothing yet."""
+"""Update time of an empty feed, since Atom requires one."""
 
 
 def feed_of(news: Sequence[News], *, title: str, page: str, root: str, site_url: str) -> bytes:
@@ -194,13 +194,8 @@ class History:
         ).encode()
 
 
-def histories_of(
-    groups: Mapping[ProjectName, Sequence[WheelGroup]], downloads: Mapping[date, Mapping[ProjectName, int]]
-) -> Mapping[ProjectName, History]:
-    """Return the history of each package that has wheels with a time.
-
-    `groups` excludes yanked wheels. `downloads` are totals until some days, the first day first.
-    """
+def histories_of(groups: Groups, downloads: Mapping[date, Mapping[ProjectName, int]]) -> Mapping[ProjectName, History]:
+    """Return the history of each package; `groups` excludes yanked wheels, `downloads` are totals by day."""
     histories = {}
     for project, of_project in groups.items():
         times = (wheel.file.uploaded_at for group in of_project for wheel in group.wheels)

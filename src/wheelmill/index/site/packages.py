@@ -20,7 +20,7 @@ from packaging.version import Version
 
 from wheelmill.config.model import NameElsewhere, Package, StatusEntry, Topic, with_suffix
 from wheelmill.index.site.coverage import Coverage, Outcomes, platform_order, platform_title
-from wheelmill.index.site.wheels import SiteWheel, Trees, WheelGroup, version_before_label
+from wheelmill.index.site.wheels import Groups, SiteWheel, Trees, WheelGroup, version_before_label
 from wheelmill.index.tree import Catalogue, IndexFile, Site, VersionFiles
 from wheelmill.names import (
     TORCH,
@@ -47,7 +47,7 @@ def _requirements_of(requires_dist: tuple[str, ...]) -> tuple[tuple[ProjectName,
     """Return the requirements in METADATA, each with its project, except torch and those for an extra."""
     requirements = []
     for text in requires_dist:
-        with suppress(ValueError):  # wheels built elsewhere may have what is none
+        with suppress(ValueError):  # wheels built elsewhere may have invalid ones
             required = read_requirement(text)
             name = canonicalize_name(required.name)
             if name != TORCH and "extra" not in str(required.marker or ""):
@@ -70,7 +70,7 @@ class TorchSource(NamedTuple):
 
 
 def torch_source(torch: TorchVersion, cuda: CudaVersion, platform: Platform, known: Catalogue) -> TorchSource | None:
-    """Find the index of torch for a CUDA; None if installers need not be given it."""
+    """Find the index of torch for a CUDA; None if installers find it without."""
     url = known.torch_url(torch, cuda, platform)
     return TorchSource(f"torch{torch.pin}", url) if url else None
 
@@ -108,15 +108,10 @@ def install_command(
 
 
 def required_here(
-    groups: Mapping[ProjectName, Sequence[WheelGroup]], packages: Mapping[ProjectName, Package]
+    groups: Groups, packages: Mapping[ProjectName, Package]
 ) -> Mapping[ProjectName, tuple[ProjectName, ...]]:
-    """Return the projects of this index that each project needs, directly or through others.
-
-    `packages` has these requirements before there is a wheel.
-    """
-    direct: dict[ProjectName, dict[ProjectName, None]] = {
-        name: dict.fromkeys(package.requires) for name, package in packages.items()
-    }
+    """Return the projects of this index that each needs, directly or not; `packages` knows before there is a wheel."""
+    direct = {name: dict.fromkeys(package.requires) for name, package in packages.items()}
     for project, of_project in groups.items():
         named = (name for group in of_project for name, _ in _requirements_of(group.requires_dist))
         direct.setdefault(project, {}).update((name, None) for name in named if name in groups and name != project)
@@ -215,7 +210,7 @@ class PackagePage(Wheels):
     description: str
     licence: str | None
     redistributable: bool
-    """True if its licence lets others be given the wheels."""
+    """True if its licence permits distributing the wheels."""
     tags: tuple[Topic, ...]
     elsewhere: NameElsewhere | None
     """Project under its name on the package index; None if unknown."""
@@ -227,7 +222,7 @@ class PackagePage(Wheels):
     dependencies: tuple[str, ...]
     """Requirements of its newest wheels on the package index."""
     aliases: tuple[str, ...]
-    """Other names for its wheels, which say the CUDA major: ``demo-cu13``, ``demo-gpu[cuda13]``."""
+    """Other names for its wheels, with the CUDA major: ``demo-cu13``, ``demo-gpu[cuda13]``."""
     status: StatusEntry
     versions: tuple[PackageVersion, ...]
     """The newest first."""
@@ -240,10 +235,8 @@ class PackagePage(Wheels):
 
 def by_topic(packages: Sequence[PackagePage]) -> Mapping[str, Sequence[PackagePage]]:
     """Group packages by the titles of their first tags; those without a tag are the rest."""
-    titled = {
-        title: [package for package in packages if package.tags[:1] == (topic,)] for topic, title in _TITLES.items()
-    }
-    rest = {"Others": [package for package in packages if not package.tags]}
+    titled = {title: [each for each in packages if each.tags[:1] == (topic,)] for topic, title in _TITLES.items()}
+    rest = {"Others": [each for each in packages if not each.tags]}
     return {title: those for title, those in {**titled, **rest}.items() if those}
 
 
@@ -260,15 +253,9 @@ def runs_of(torches: Sequence[TorchVersion]) -> str:
 
 
 def package_pages(
-    site: Site,
-    groups: Mapping[ProjectName, Sequence[WheelGroup]],
-    coverage: Coverage,
-    packages: Mapping[ProjectName, Package],
+    site: Site, groups: Groups, coverage: Coverage, packages: Mapping[ProjectName, Package]
 ) -> Iterator[PackagePage]:
-    """Gather the contents of the pages of packages.
-
-    `site` has the status and the yanked wheels of projects, which `groups` excludes.
-    """
+    """Gather the contents of the pages of packages; `groups` excludes yanked wheels, which `site` has."""
     required, elsewhere = required_here(groups, packages), names_elsewhere(packages)
     for project, of_project in groups.items():
         package = packages.get(project)

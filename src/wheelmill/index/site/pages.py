@@ -21,23 +21,16 @@ from jinja2 import Environment
 from pydantic_core import to_json
 
 from wheelmill.errors import SiteError
-from wheelmill.index.render import Page, rows_for_page
-from wheelmill.index.site.coverage import (
-    Coverage,
-    FailureTable,
-    Grid,
-    failures_of,
-    grids_of,
-    matrix_of,
-    planned_coverage,
-)
+from wheelmill.index.render import rows_for_page
+from wheelmill.index.site.coverage import FailureTable, Grid, Matrix, failures_of, grids_of, matrix_of, planned_coverage
 from wheelmill.index.site.finder import EMPTY_CATALOGUE, FinderData, finder_data
 from wheelmill.index.site.news import FEED, badge_of, feed_of, histories_of, newest_of, news_of
 from wheelmill.index.site.packages import PackagePage, PackageVersion, package_pages
 from wheelmill.index.site.templates import MAX_CELLS, Table, cut, templates_for
 from wheelmill.index.site.wheel_pages import WheelPages
-from wheelmill.index.site.wheels import Item, Trees, WheelGroup, package_folder, page_number, parts_of, wheel_groups
+from wheelmill.index.site.wheels import Groups, Item, Trees, package_folder, page_number, parts_of, wheel_groups
 from wheelmill.index.tree import DOCUMENTS, INVENTORY, UNKNOWN_ADDRESS, Catalogue, IndexFile, Site, SiteAddress
+from wheelmill.index.write import Page
 from wheelmill.names import ProjectName
 from wheelmill.system import own_installation
 from wheelmill.wheel.gpu_code import CARDS
@@ -128,30 +121,24 @@ def search_data(packages: Sequence[PackagePage], catalogue: Catalogue) -> Page:
     return "packages/packages.js", [b'"use strict";\nconst PACKAGES = ' + to_json(here + others) + b";\n"]
 
 
-_ROWS: Final = 150
-"""Packages on one page of the matrix."""
+_PACKAGES_PER_PAGE: Final = 150
 
 
 def more_pages(
-    groups: Mapping[ProjectName, Sequence[WheelGroup]],
-    torches: Trees,
-    coverage: Coverage,
+    groups: Groups,
+    matrix: Matrix,
     failures: Mapping[ProjectName, FailureTable],
     *,
     templates: Environment,
     site_url: str,
 ) -> Iterator[Page]:
-    """Render news, feeds, matrix and failed builds, one page at a time.
-
-    `groups` excludes yanked wheels. Without `site_url`, the links of feeds are relative.
-    """
+    """Render news, feeds, matrix and failed builds one at a time; without `site_url`, links of feeds are relative."""
     own = {project: news_of(project, of_project) for project, of_project in groups.items()}
     news = newest_of(chain.from_iterable(own.values()))
     yield "news/index.html", [templates.get_template("site/news.html").render(root="../", news=news).encode()]
     yield f"news/{FEED}", [feed_of(news, title="CUDA wheels", page="news/", root="../", site_url=site_url)]
-    matrix = matrix_of(groups, torches, coverage)
     template = templates.get_template("site/matrix.html")
-    for path, rows, ways in _numbered("matrix/", parts_of(matrix.rows, _ROWS)):
+    for path, rows, ways in _numbered("matrix/", parts_of(matrix.rows, _PACKAGES_PER_PAGE)):
         yield path, [template.render(ways, torches=matrix.torches, rows=rows).encode()]
     failed = templates.get_template("site/failures.html")
     for project in groups:
@@ -163,7 +150,7 @@ def more_pages(
 
 
 def _numbered(folder: str, parts: Sequence[Item]) -> Iterator[tuple[str, Item, Mapping[str, object]]]:
-    """Yield the path of every page of a folder, its part, and what its template says of the way to others."""
+    """Yield the path of every page of a folder, its part, and the variables for links between pages."""
     for number, part in enumerate(parts, start=1):
         path = f"{folder}{page_number(number)}index.html"
         base = "../" if number > 1 else ""
@@ -200,7 +187,7 @@ def pages_of_package(package: PackagePage, templates: Environment, wheel_pages: 
             folder = "../" * (path.count("/") - 2)
             text = of_version.render(ways, folder=folder, package=package, version=version, tables=tables)
             yield path, [rows_for_page(path, text.encode())]
-        yield from wheel_pages.of_version(package, version.number, version.files)
+        yield from wheel_pages.of_version(package, version)
 
 
 def _newest_of(versions: Sequence[PackageVersion], grids: dict[str, tuple[Grid, ...]]) -> dict[str, Shown]:
@@ -220,11 +207,8 @@ def _newest_of(versions: Sequence[PackageVersion], grids: dict[str, tuple[Grid, 
 def pages_of_documents(folder: Path) -> Iterator[Page]:
     """Pass the files of ``sphinx-build docs FOLDER`` on, one at a time, except Sphinx's own notes, which are hidden."""
     if missing := [name for name in ("index.html", INVENTORY) if not (folder / name).is_file()]:
-        raise SiteError(
-            "documents-incomplete",
-            f"{folder} has no {missing[0]}",
-            hint=f"render the documents: sphinx-build docs {folder}",
-        )
+        hint = f"render the documents: sphinx-build docs {folder}"
+        raise SiteError("documents-incomplete", f"{folder} has no {missing[0]}", hint=hint)
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
         if path.is_file() and not any(part.startswith(".") for part in name.parts):
@@ -237,10 +221,7 @@ _MOST: Final = 50_000
 
 
 def with_sitemap(pages: Iterable[Page], site_url: str) -> Iterator[Page]:
-    """Pass pages for people on, and list them at the end.
-
-    `site_url` ends with a slash; a list has no relative addresses.
-    """
+    """Pass pages for people on, and list them at the end; `site_url` ends with a slash."""
     addresses: list[str] = []
     for path, content in pages:
         if path.rpartition("/")[2] == "index.html" and len(addresses) < _MOST:
@@ -260,9 +241,8 @@ def site_pages(
 ) -> Iterator[Page]:
     """Render the pages for people, one at a time.
 
-    Without `catalogue`, pages show only built wheels. Without a URL in `address`, feeds have relative links and search
-    engines get no sitemap. `documents` is a folder of wheelmill's documents, rendered by Sphinx for
-    the site.
+    Without `catalogue`, pages show only built wheels. Without a URL in `address`, feeds have relative links, and there
+    is no sitemap. `documents` is a folder of wheelmill's documents, rendered by Sphinx for the site.
     """
     pages = _pages(site, catalogue or EMPTY_CATALOGUE, address, documents)
     return with_sitemap(pages, address.url) if address.url else pages
@@ -271,12 +251,10 @@ def site_pages(
 def _pages(site: Site, catalogue: Catalogue, address: SiteAddress, documents: Path | None) -> Iterator[Page]:
     projects = sorted({*site.projects, *catalogue.packages})
     coverage = planned_coverage(catalogue.plan)
-    groups = {
-        project: wheel_groups(file for file in site.projects.get(project, ()) if file.yanked is None)
-        for project in projects
-    }
+    current = {project: [file for file in own if file.yanked is None] for project, own in site.projects.items()}
+    groups = {project: wheel_groups(current.get(project, ())) for project in projects}
     packages = list(package_pages(site, groups, coverage, catalogue.packages))
-    files = [file for file in chain(*site.projects.values()) if file.yanked is None]
+    files = list(chain(*current.values()))
     failures = failures_of(catalogue.plan)
     histories = histories_of(groups, catalogue.downloads)
     badges = {project: badge_of(of_project, site.torches) for project, of_project in groups.items()}
@@ -288,7 +266,8 @@ def _pages(site: Site, catalogue: Catalogue, address: SiteAddress, documents: Pa
     wheel_pages = WheelPages(templates, projects, site.torches, catalogue, address)
     for package in packages:
         yield from pages_of_package(package, templates, wheel_pages)
-    yield from more_pages(groups, site.torches, coverage, failures, templates=templates, site_url=address.url)
+    matrix = matrix_of(groups, site.torches, coverage)
+    yield from more_pages(groups, matrix, failures, templates=templates, site_url=address.url)
     for project, badge in badges.items():
         yield f"{package_folder(project)}badge.svg", [badge.svg]
         yield f"{package_folder(project)}badge.json", [badge.json]

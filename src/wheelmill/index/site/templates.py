@@ -20,12 +20,11 @@ from wheelmill.index.render import escape, site_templates
 from wheelmill.index.site.coverage import CellOutcome, Grid, Row, State, platform_order, platform_title
 from wheelmill.index.site.finder import EMPTY_CATALOGUE
 from wheelmill.index.site.packages import by_topic, dependencies_of, install_command, torch_source_of
-from wheelmill.index.site.wheels import Kind, Trees, WheelGroup, in_url, page_number, wheel_anchor, wheels_folder
+from wheelmill.index.site.wheels import Trees, WheelGroup, in_url, page_number, wheel_anchor, wheels_folder
 from wheelmill.index.tree import UNKNOWN_ADDRESS, Catalogue
 from wheelmill.names import CudaVersion, ProjectName, StableTorch, TorchNeed
 from wheelmill.system.progress import duration, number_of, size
 from wheelmill.wheel.label import words_for
-from wheelmill.wheel.sizes import Sizes
 
 MAX_CELLS: Final = 700
 """Cells of all tables on one page: a cell has at most two elements, and a row three besides them."""
@@ -83,10 +82,7 @@ def cut(grids: Iterable[Grid], limit: int = MAX_CELLS) -> Iterator[tuple[Table, 
 
 
 def body_of(table: Table, folder: str, trees: Trees) -> Markup:
-    """Render the rows of a table.
-
-    `folder` is the path from the page to the folder of its version. `trees` has the torches that a range may serve.
-    """
+    """Render the rows of a table; `folder` is the path from the page to the folder of its version."""
     lines = []
     for torch, rows in groupby(table.rows, key=lambda row: row.axes.torch):
         of_torch = list(rows)
@@ -143,21 +139,16 @@ MAX_ROWS: Final = 60
 def size_rows(groups: Iterable[WheelGroup]) -> Markup:
     """Render the rows of a version: Linux, and of it the newest torch, first; nothing if no certificate has sizes."""
     listed = sorted(groups, key=lambda group: platform_order(group.kind.platform))
-    rows = (
-        _size_row(group.kind, *largest)
-        for group in listed
-        if (largest := max(_known(group), default=None, key=itemgetter(0)))
-    )
-    return Markup("\n".join(islice(rows, MAX_ROWS)))  # noqa: S704 - escaped
+    return Markup("\n".join(islice(filter(None, map(_size_row, listed)), MAX_ROWS)))  # noqa: S704 - escaped
 
 
-def _known(group: WheelGroup) -> Iterator[tuple[int, Sizes]]:
-    for wheel in group.wheels:
-        if (certificate := wheel.file.certificate) and certificate.sizes:
-            yield wheel.file.size, certificate.sizes
-
-
-def _size_row(kind: Kind, packed: int, sizes: Sizes) -> str:
+def _size_row(group: WheelGroup) -> str:
+    """Render the sizes of the largest wheel; empty if no certificate has any."""
+    kind, certified = group.kind, [(wheel.file, wheel.file.certificate) for wheel in group.wheels]
+    known = [(file.size, certificate.sizes) for file, certificate in certified if certificate and certificate.sizes]
+    if not known:
+        return ""
+    packed, sizes = max(known, key=itemgetter(0))
     folder = wheels_folder(kind.version, kind.exact_version)
     code = ", ".join([f"{escape(name)} {size(number)}" for name, number in sizes.gpu_code.items()])
     return (

@@ -7,7 +7,7 @@ once. A file for every wheel would double the size of an index of 100,000, whose
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import cache, lru_cache
 from itertools import groupby
@@ -18,9 +18,9 @@ from urllib.parse import urlsplit
 from jinja2 import Environment
 from packaging.tags import Tag
 
-from wheelmill.index.render import Page, escape, href, in_utc, rows_for_page
+from wheelmill.index.render import escape, href, in_utc, rows_for_page
 from wheelmill.index.site.coverage import platform_order, platform_title
-from wheelmill.index.site.packages import PackagePage, dependencies_of, install_command, torch_source_of
+from wheelmill.index.site.packages import PackagePage, PackageVersion, dependencies_of, install_command, torch_source_of
 from wheelmill.index.site.wheels import (
     NO_PYTHON,
     Trees,
@@ -37,6 +37,7 @@ from wheelmill.index.site.wheels import (
     wheels_folder,
 )
 from wheelmill.index.tree import Catalogue, IndexFile, SiteAddress
+from wheelmill.index.write import Page
 from wheelmill.names import Architecture, ProjectName, ReleaseTag
 from wheelmill.release.manifest import MANIFEST, SBOM_SUFFIX, External, ListedProvenance
 from wheelmill.smoke.verdict import THIS_MACHINE, ListedEvidence, ListedRoom
@@ -48,7 +49,7 @@ from wheelmill.wheel.sizes import Sizes
 from wheelmill.wheel.torch_symbols import TorchWindow
 
 Facts = Iterable[tuple[str, str]]
-"""Titles, and what is so, as HTML."""
+"""Titles and values, as HTML."""
 
 _DATE: Final = len("2026-11-21")
 _RUNS: Final = {
@@ -279,17 +280,15 @@ class WheelPages:
         self._trees, self._catalogue = trees, catalogue
         self._address = address
 
-    def of_version(
-        self, package: PackagePage, version: str, files: Mapping[str, Sequence[IndexFile]]
-    ) -> Iterator[Page]:
-        """Render the pages of one version of a package; `files` are its wheels by exact version."""
-        for exact, alike in files.items():
+    def of_version(self, package: PackagePage, version: PackageVersion) -> Iterator[Page]:
+        """Render the pages of one version of a package."""
+        for exact, alike in version.files.items():
             places = [(_place_of(file.name.tags), file) for file in alike]
             listed = sorted(places, key=lambda each: (each[0].order, each[1].filename))
             parts = parts_of(listed, MAX_WHEELS)
             for number, wheels in enumerate(parts, start=1):
                 content = self._content(package, exact, wheels) + _ways(number, more=number < len(parts))
-                yield self._page(package.name, version, exact, number, content)
+                yield self._page(package.name, version.number, exact, number, content)
 
     def _page(self, project: ProjectName, version: str, exact: str, number: int, content: str) -> Page:
         folder = wheels_folder(version, exact)
@@ -320,11 +319,8 @@ class WheelPages:
         label, needed = built_for.label, words_for(torch) if torch else built_for.torch_words
         index = f"{label.trees[-1]}/simple/" if label else "simple/"
         written = self._address.of_folder(index.rstrip("/"))
-        unknown = (
-            ""
-            if self._address.url
-            else f'<noscript>ADDRESS is that of <a href="{href(index)}">{index}</a>. </noscript>'
-        )
+        link = f'<a href="{href(index)}">{index}</a>'
+        unknown = "" if self._address.url else f"<noscript>ADDRESS is that of {link}. </noscript>"
         facts = [("For", f"{escape(str(built_for))}{', ' * bool(needed)}{needed}")]
         facts += requirement_facts(first.requires_python, first.requires_dist)
         sections = [

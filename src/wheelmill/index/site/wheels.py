@@ -120,7 +120,7 @@ class Kind(Struct, frozen=True, kw_only=True, gc=False):
     """Version in a pin: ``2.8.3+cu128torch2.8``."""
     torch: TorchNeed | None = None
     platform: str
-    """``linux_x86_64`` with whatever glibc; where there is none, the tag itself."""
+    """``linux_x86_64`` with any glibc; for other systems, the tag itself."""
     glibc: str | None
     """The oldest glibc that their tags promise to run on."""
     sass: tuple[Architecture, ...]
@@ -156,7 +156,7 @@ class Kind(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def needs_exact_pin(self) -> bool:
-        """True if a pin of the version alone may take a wheel for another CUDA: they stand in no tree of one."""
+        """True if a pin of the version alone may take a wheel for another CUDA: no tree has them alone."""
         return self.label is None and self.exact_version != self.version
 
     @property
@@ -232,6 +232,10 @@ class WheelGroup:
         return made.torch if made else self.kind.torch
 
 
+Groups = Mapping[ProjectName, Sequence[WheelGroup]]
+"""Groups of every project; the newest version first."""
+
+
 def wheel_groups(files: Iterable[IndexFile]) -> tuple[WheelGroup, ...]:
     """Sort the wheels of one project: the newest version first, then any torch, then the newest, then the newest CUDA.
 
@@ -267,7 +271,7 @@ def _by_age(group: WheelGroup) -> tuple[object, ...]:
 
 
 UNLABELLED = "wheels"
-"""The folder of wheels whose version is all that they have: no label is a word without a number."""
+"""Folder of wheels without a label; every label has a number."""
 
 
 def package_folder(project: ProjectName) -> str:

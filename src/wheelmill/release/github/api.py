@@ -49,9 +49,7 @@ class Repository:
 
     @classmethod
     def parse(cls, full_name: str, environment: Mapping[str, str]) -> Self:
-        """Parse a name; take the rest from the variables that GitHub sets in its jobs.
-
-        Raises UsageError if it is not the name of a repository.
+        """Parse a name, with the rest from the variables of GitHub's jobs; raises UsageError for any other text.
 
         https://docs.github.com/en/actions/reference/workflows-and-actions/variables
         """
@@ -83,8 +81,7 @@ class Repository:
 
 _WITH_JSON: Final = (HTTPStatus.OK, HTTPStatus.CREATED)
 """Statuses of successful answers, which must come from GitHub itself and not from a proxy."""
-_SHOWN: Final = 60
-"""Characters of such a page."""
+_SHOWN_CHARACTERS: Final = 60
 
 
 class _Connection:
@@ -107,9 +104,9 @@ class _Connection:
         self.status, self._headers = answer.status, answer.headers
         self._text = answer.content.decode(errors="replace")
         is_strange = self.status in _WITH_JSON and not self._text.lstrip().startswith(("{", "["))
-        is_pending = self.status == HTTPStatus.ACCEPTED and verb in SAFE  # PyGithub would ask again without an end
+        is_pending = self.status == HTTPStatus.ACCEPTED and verb in SAFE  # PyGithub would poll forever
         if is_strange or is_pending:
-            said = repr(self._text.strip()[:_SHOWN]) if self._text.strip() else "nothing"
+            said = repr(self._text.strip()[:_SHOWN_CHARACTERS]) if self._text.strip() else "nothing"
             message = f"{answer.url} answers {answer.status} with {said} instead of JSON; try again later"
             raise NetworkError("github-unreadable", message)
 
@@ -157,7 +154,7 @@ _LONGEST_PAUSE: Final = 3660.0
 _UNTOLD: Final = 10.0
 """Seconds of waiting that are not worth a message."""
 _FIRST_PAUSE: Final = 60.0
-"""Seconds to wait when a limit was passed and GitHub does not say for how long; after that, as long again as before."""
+"""Seconds of the first wait if GitHub names no time; later waits double."""
 
 
 class Pace:
@@ -200,9 +197,7 @@ class Pace:
             asked = max(int(reset) - self.clock.now(), 0.0) + 1.0  # the reset is somewhere within that second
         asked = asked or max(_FIRST_PAUSE, waited)
         if waited + asked > _LONGEST_PAUSE and not (self._lease and self._lease.until):
-            raise ReleaseError(
-                "github-pause", f"GitHub asks for a pause of {asked:.0f} seconds", hint="run this again then"
-            )
+            raise ReleaseError("github-pause", f"GitHub asks for a pause of {asked:.0f} seconds", hint="try again then")
         return asked
 
 
@@ -225,10 +220,7 @@ Found = TypeVar("Found")
 
 
 class Calls(AbstractContextManager["Calls", None]):
-    """GitHub API client; a context manager that keeps connections open.
-
-    `attended` gives up soon if GitHub fails or is silent: a user waits.
-    """
+    """GitHub API client, a context manager; an `attended` one gives up soon, since a user waits."""
 
     def __init__(self, repository: Repository, pace: Pace, progress: Progress, *, attended: bool = False) -> None:
         self._pace = pace
@@ -278,10 +270,7 @@ class Calls(AbstractContextManager["Calls", None]):
                 raise NetworkError("github-unreadable", message) from None
 
     def answer(self, what: str, path: str) -> object:
-        """Read JSON from a URL of the repository that PyGithub has no call for; see `read`.
-
-        `path` is below the repository, such as ``/pages``; empty for the repository itself.
-        """
+        """Read JSON at a path below the repository, such as ``/pages``, or of the repository itself; see `read`."""
         return next(self.pages(what, path))
 
     def pages(self, what: str, path: str) -> Iterator[object]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryFile
 from typing import IO, Final
@@ -55,11 +55,8 @@ def probe(repository: Repository, clock: Clock, manifest: Manifest, *, unhashed:
             faults = [fault for _, fault in checked if fault]
             if not faults:
                 return
-    raise ReleaseError(
-        "not-public",
-        "\n".join((f"{manifest.tag} is published, but not to the public:", *faults)),
-        hint="is the repository public?",
-    )
+    message = "\n".join((f"{manifest.tag} is published, but not to the public:", *faults))
+    raise ReleaseError("not-public", message, hint="is the repository public?")
 
 
 def _fault(web: Web, url: str, entry: ManifestEntry, unhashed: frozenset[str]) -> str | None:
@@ -84,12 +81,8 @@ def _fault(web: Web, url: str, entry: ManifestEntry, unhashed: frozenset[str]) -
 
 MAX_ARTIFACT: Final = 5_000_000_000
 """Bytes, packed and unpacked: both are on disk for a moment, and a job has 14 GB."""
-_FILES: Final[Mapping[str, tuple[str, ...]]] = {
-    "wheels": (WHEEL_SUFFIX, SUFFIX),
-    "attestation": (".jsonl",),
-    "gpu": (GPU_SUFFIX,),
-}
-"""The files that each kind of job delivers, by the first word of its artifact's name: the ending of their names."""
+_FILES: Final = {"wheels": (WHEEL_SUFFIX, SUFFIX), "attestation": (".jsonl",), "gpu": (GPU_SUFFIX,)}
+"""Suffixes of the files that a job delivers, by the first word of its artifact's name."""
 
 
 class JobArtifacts:

@@ -34,16 +34,15 @@ from wheelmill.wheel.name import name_without_label
 _PAGE: Final = SIZES[1]
 """Releases in one answer: of 30 with 962 assets each GitHub makes none in the 10 seconds of a request."""
 _OF_VARIANTS: Final = "Variant wheels (PEP 825, a draft): an installer that knows them chooses one from an index.\n"
-_SHOWN: Final = 3
-"""Projects that a title names."""
+_PROJECTS_IN_TITLE: Final = 3
 
 
 def title_of(manifest: Manifest) -> str:
     """Title a release: ``v2026-11-21: flash-attn 2.8.3, mamba-ssm 2.2.5``."""
     names = (name_without_label(entry.filename) for entry in manifest.wheels)
     projects = [*dict.fromkeys(f"{name.project} {name.version.public}" for name in names)]
-    more = len(projects) - _SHOWN
-    return f"{manifest.tag}: {', '.join(projects[:_SHOWN])}{f' and {more} more' if more > 0 else ''}"
+    more = len(projects) - _PROJECTS_IN_TITLE
+    return f"{manifest.tag}: {', '.join(projects[:_PROJECTS_IN_TITLE])}{f' and {more} more' if more > 0 else ''}"
 
 
 def body_of(manifest: Manifest, repository: Repository) -> str:
@@ -76,19 +75,13 @@ def _row(entry: ManifestEntry) -> str:
 
 
 def _code(text: str) -> str:
-    """Quote a text for a cell of a table.
-
-    Nothing in a code span is markup, except the backticks that end it and the bar that ends the cell.
-    """
+    """Quote a text for a table cell: in a code span, only backticks and the bar of the table are markup."""
     plain = " ".join(text.split()).replace("`", "'").replace("|", "\\|")
     return f"`{plain}`" if plain else ""
 
 
 def all_releases(calls: Calls) -> Iterator[GitRelease]:
-    """Yield every release with its assets, and drafts if the token may see them; in pages that shrink if necessary.
-
-    Only one page is in memory: GitHub writes two kilobytes about each asset.
-    """
+    """Yield every release with its assets, and drafts if the token sees them; only one page is in memory."""
     for page in calls.pages("listing releases", f"/releases?per_page={_PAGE}"):
         if not (isinstance(page, list) and all(isinstance(release, dict) for release in page)):
             raise NetworkError("github-unreadable", "listing releases: GitHub gave no list of objects")
@@ -119,10 +112,7 @@ def draft_of(calls: Calls, tag: ReleaseTag, *, is_new: bool) -> GitRelease:
 
 
 def publish_draft(calls: Calls, draft: GitRelease, manifest: Manifest, repository: Repository) -> None:
-    """Publish a complete draft under the tag of its final manifest. Afterwards, nothing about it changes.
-
-    The draft gets that tag now if it was made for another one.
-    """
+    """Publish a complete draft under the tag of its final manifest, which may be another than it was made for."""
     tag = manifest.tag
 
     def find() -> GitRelease | None:
@@ -145,10 +135,7 @@ def publish_draft(calls: Calls, draft: GitRelease, manifest: Manifest, repositor
 
 
 def orphaned_drafts(calls: Calls, now: datetime, *, remove: bool) -> list[Orphan]:
-    """Find the drafts of date tags; see `Store.orphans`.
-
-    Tags of removed drafts stay, and are not used again.
-    """
+    """Find the drafts of date tags; see `Store.orphans`. Tags of removed drafts are not used again."""
     left: list[Orphan] = []
     for release in [release for release in all_releases(calls) if release.draft and is_date_tag(release.tag_name)]:
         age = now - release.created_at
@@ -177,7 +164,7 @@ class DraftFiles:
 
     @property
     def unhashed(self) -> frozenset[str]:
-        """Assets for which GitHub gives no digest: their sizes are right, their bytes are yet to be compared."""
+        """Assets without a digest from GitHub, whose bytes are yet to be compared."""
         return frozenset(listed.name for listed in self._listed.values() if listed.digest is None)
 
     def faults(self, wanted: Sequence[Asset]) -> dict[str, str]:
@@ -261,7 +248,7 @@ class _Listed:
     """``starter`` when an upload broke off."""
     size: int
     digest: str | None
-    """``sha256:...``; older servers do not say."""
+    """``sha256:...``; None on older servers."""
 
     @classmethod
     def of(cls, asset: GitReleaseAsset) -> Self:

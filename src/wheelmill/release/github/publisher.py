@@ -112,7 +112,7 @@ class _SentWheel:
     wheel: TestedWheel
     entry: ManifestEntry
     assets: tuple[Asset, ...]
-    """The wheel and what lies beside it."""
+    """The wheel and the files beside it."""
 
     @classmethod
     def of(cls, wheel: TestedWheel) -> Self:

@@ -29,7 +29,7 @@ from github.GithubObject import NotSet, Opt
 from github.GitTree import GitTree
 from github.InputGitTreeElement import InputGitTreeElement
 
-from wheelmill.errors import NetworkError, RejectedError, ReleaseError, UsageError, WheelmillError
+from wheelmill.errors import NetworkError, RejectedError, ReleaseError, UsageError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.github.api import Calls, Pace, Repository
 from wheelmill.release.github.download import without_token
@@ -37,7 +37,7 @@ from wheelmill.release.github.drafts import all_releases, orphaned_drafts
 from wheelmill.release.github.publisher import GitHubPublisher
 from wheelmill.release.ledger.ledger import Ledger, Opened
 from wheelmill.release.ledger.records import is_like_date_tag
-from wheelmill.release.ledger.releases import cached_read
+from wheelmill.release.ledger.releases import ReadFiles, WantedFiles, cached_read
 from wheelmill.release.publish_lease import RateLimitedLease
 from wheelmill.release.store import Orphan, PlainStore, Quotas, checked_wheel
 from wheelmill.system.files import atomic_write
@@ -60,7 +60,7 @@ class LedgerBranch:
     repository: Repository
     pace: Pace
     commit: str | None = None
-    """The state to read, if the newest is known; None asks for it."""
+    """State to read; None reads the newest."""
 
     @property
     def name(self) -> str:
@@ -119,19 +119,14 @@ def _commit(calls: Calls, opened: Opened, files: Mapping[str, bytes], why: str) 
     for piece in _pieces(opened.files, files):
         base, elements = tree, piece
         tree = calls.write("writing the ledger", lambda: repository.create_git_tree(elements, base))  # noqa: B023 - called at once
-    written = tree
+    written, parents = tree, [parent] if parent else []
     assert isinstance(written, GitTree)  # noqa: S101
-    made = calls.write(
-        "writing the ledger", lambda: repository.create_git_commit(why, written, [parent] if parent else [])
-    )
-    return made.sha
+    return calls.write("writing the ledger", lambda: repository.create_git_commit(why, written, parents)).sha
 
 
 def _pieces(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Iterator[list[InputGitTreeElement]]:
     """Split the differences into lists that fit one call."""
-    piece: list[InputGitTreeElement] = [
-        InputGitTreeElement(path, "100644", "blob", sha=None) for path in before if path not in after
-    ]
+    piece = [InputGitTreeElement(path, "100644", "blob", sha=None) for path in before if path not in after]
     size = 0
     for path, content in after.items():
         if before.get(path) == content:
@@ -227,9 +222,7 @@ class GitHubStore(PlainStore):
         with Calls(self.repository, self.pace, QUIET) as calls:
             return calls.read(f"reading the release {tag}", exists)
 
-    def read_each(
-        self, wanted: Mapping[ReleaseTag, Sha256 | None], filename: str
-    ) -> Iterator[tuple[ReleaseTag, bytes | WheelmillError]]:
+    def read_each(self, wanted: WantedFiles, filename: str) -> ReadFiles:
         """See `Releases.read_each`; from the download pages."""
         with without_token(self.pace.clock) as web:
 
@@ -278,9 +271,7 @@ class GitHubStore(PlainStore):
     def check_can_publish(self) -> None:
         """See `Store.check_can_publish`; a token is needed."""
         if self.repository.token is None:
-            raise UsageError(
-                "token-absent", "GITHUB_TOKEN is not set", hint="a token with 'contents: write' publishes releases"
-            )
+            raise UsageError("token-absent", "GITHUB_TOKEN is not set", hint="set a token with 'contents: write'")
 
     @contextmanager
     def publisher(self, *, now: datetime, progress: Progress, until: float | None) -> Iterator[GitHubPublisher]:

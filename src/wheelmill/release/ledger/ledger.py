@@ -92,10 +92,7 @@ def summary_of(files: Mapping[str, bytes]) -> LedgerSummary:
 
 
 def files_of(state: LedgerState, files: Mapping[str, bytes], before: LedgerState) -> dict[str, bytes]:
-    """Write the files of a ledger.
-
-    `files` are those of the state `before`; a release that is the same object in both states keeps its file.
-    """
+    """Write the files of a ledger; a release that is the same object in `before` keeps its content in `files`."""
     releases = {
         path: files[path] if before.releases.get(tag) is release else record_bytes(release, indent=None)
         for tag, release in state.releases.items()
@@ -177,10 +174,7 @@ class Opened:
 
 
 class LedgerPlace(Protocol):
-    """Storage of a ledger.
-
-    Its methods raise NetworkError if it does not answer, and ReleaseError if it cannot be read or written to.
-    """
+    """Storage of a ledger; methods raise NetworkError if it does not answer, and ReleaseError if it cannot be used."""
 
     @property
     def name(self) -> str:
@@ -200,10 +194,7 @@ class LedgerPlace(Protocol):
 
 
 class Ledger:
-    """Ledger of a store.
-
-    Its methods raise NetworkError if it cannot be read now, and ReleaseError if its content is not a ledger.
-    """
+    """Ledger of a store; methods raise NetworkError if it cannot be read now, and ReleaseError if it is none."""
 
     def __init__(self, place: LedgerPlace, clock: Clock) -> None:
         self.place = place
@@ -254,11 +245,8 @@ class Ledger:
             if revision is not None:
                 self._opened = Opened(revision=revision, files=files, state=after)
                 return after
-        raise failure or ReleaseError(
-            "ledger-contended",
-            f"{self.place.name}: others changed it during each of {len(PAUSES)} attempts",
-            hint="run this again",
-        )
+        message = f"{self.place.name}: others changed it during each of {len(PAUSES)} attempts"
+        raise failure or ReleaseError("ledger-contended", message, hint="run this again")
 
     def _open(self, *, repair: bool = False) -> Opened:
         """Read the newest state, without fetching again the files that were read or written last."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
@@ -183,21 +183,21 @@ class LedgerState:
         return replace(self, failures=failures, work=replace(self.work, changes=changes, runs=runs))
 
     @property
+    def wheels(self) -> Iterator[tuple[ReleasedWheel, ReleaseTag]]:
+        """Wheels of all releases."""
+        return ((wheel, release.tag) for release in self.releases.values() for wheel in release.wheels)
+
+    @property
     def published(self) -> Mapping[str, tuple[Sha256, ReleaseTag]]:
         """Hash and release of every published wheel, by file name."""
-        return {
-            wheel.filename: (wheel.sha256, release.tag)
-            for release in self.releases.values()
-            for wheel in release.wheels
-        }
+        return {wheel.filename: (wheel.sha256, tag) for wheel, tag in self.wheels}
 
     @property
     def cells(self) -> Mapping[Cell, ReleaseTag]:
         """Published cells of the matrix, with their releases."""
         return {
-            (wheel.cell if wheel.cell.python is python else replace(wheel.cell, python=python)): release.tag
-            for release in self.releases.values()
-            for wheel in release.wheels
+            (wheel.cell if wheel.cell.python is python else replace(wheel.cell, python=python)): tag
+            for wheel, tag in self.wheels
             if wheel.cell
             for python in wheel.pythons
         }
@@ -205,11 +205,10 @@ class LedgerState:
     @property
     def past_builds(self) -> PastBuilds:
         """Cost of the published wheels of each project, used to estimate new plans."""
-        wheels: dict[ProjectName, list[ReleasedWheel]] = {}
-        for release in self.releases.values():
-            for wheel in release.wheels:
-                if wheel.cell:
-                    wheels.setdefault(wheel.cell.project, []).append(wheel)
+        wheels: dict[ProjectName, list[ReleasedWheel]] = defaultdict(list)
+        for wheel, _ in self.wheels:
+            if wheel.cell:
+                wheels[wheel.cell.project].append(wheel)
         return {
             project: PastBuild(
                 seconds=sum(wheel.seconds for wheel in own) / len(own),

@@ -24,14 +24,16 @@ from wheelmill.release.ledger.ledger import Ledger
 from wheelmill.release.ledger.records import LedgerRelease, LedgerState, ReleasedWheel, is_date_tag
 from wheelmill.release.manifest import MANIFEST, ListedRelease, ListedWheel, manifest_from
 from wheelmill.system.files import atomic_write, sha256_of, sha256_of_bytes
-from wheelmill.system.progress import Clock
+from wheelmill.system.progress import Clock, Warn
 from wheelmill.web.concurrency import in_turn
 from wheelmill.web.pages import SIDECAR_SUFFIX
 
-Warn = Callable[[str], None]
-"""Told of a release that is not as it should be, and what to do about it."""
 Refuse = Callable[[ReleaseTag, str], None]
-"""Told of a release whose manifest holds what cannot be: every fault of it."""
+"""Receives a release with an invalid manifest, and its faults."""
+WantedFiles = Mapping[ReleaseTag, Sha256 | None]
+"""Releases whose file of one name is wanted, with its hash if known: a cached file is not read again."""
+ReadFiles = Iterator[tuple[ReleaseTag, bytes | WheelmillError]]
+"""The bytes of that file in each release, or the error that prevented fetching it."""
 
 _NO_MANIFEST: Final = (
     "its wheels are not known here. A release that was made by hand needs a tag of another form; one that is half-made"
@@ -70,13 +72,8 @@ class Releases(Protocol):
     def lists_at_once(self) -> bool:
         """True if listing files is cheap; if not, the check at publication is trusted."""
 
-    def read_each(
-        self, wanted: Mapping[ReleaseTag, Sha256 | None], filename: str
-    ) -> Iterator[tuple[ReleaseTag, bytes | WheelmillError]]:
-        """Read a small file of many releases, several at a time: its bytes, or the error that prevented fetching it.
-
-        `wanted` has the hash of the file if it is known: a cached file is not read again.
-        """
+    def read_each(self, wanted: WantedFiles, filename: str) -> ReadFiles:
+        """Read a small file of many releases, several at a time."""
 
 
 def line_of(manifest: ListedRelease, sha256: Sha256) -> LedgerRelease:
@@ -174,6 +171,10 @@ def every_manifest(
     yield from (manifest for manifest, _ in _read(store, new, warn, refuse))
 
 
+HashedRelease = tuple[ListedRelease, Sha256]
+"""A release with the hash of its manifest's bytes."""
+
+
 def _new_tags(store: Releases, known: Collection[ReleaseTag], warn: Warn) -> frozenset[ReleaseTag]:
     tags = store.tags()
     if tags is None:
@@ -193,9 +194,7 @@ def _unknown(store: Releases, tags: Iterable[ReleaseTag], warn: Warn) -> Iterato
     return ((manifest.tag, line_of(manifest, sha256)) for manifest, sha256 in _read(store, tags, warn, refuse))
 
 
-def _read(
-    store: Releases, tags: Iterable[ReleaseTag], warn: Warn, refuse: Refuse
-) -> Iterator[tuple[ListedRelease, Sha256]]:
+def _read(store: Releases, tags: Iterable[ReleaseTag], warn: Warn, refuse: Refuse) -> Iterator[HashedRelease]:
     """Read releases by their tags; skip unreadable ones that are not published yet."""
     for tag, content in store.read_each(dict.fromkeys(sorted(tags)), MANIFEST):
         try:
@@ -209,8 +208,8 @@ def _read(
                 warn(f"{error}; {_NO_MANIFEST.replace('TAG', tag)}")
 
 
-def _manifest_in(store: Releases, tag: ReleaseTag, content: bytes | WheelmillError) -> tuple[ListedRelease, Sha256]:
-    """Read the answer to a request for a manifest; also return its hash."""
+def _manifest_in(store: Releases, tag: ReleaseTag, content: bytes | WheelmillError) -> HashedRelease:
+    """Read the answer to a request for a manifest."""
     if isinstance(content, bytes):
         manifest = manifest_from(content, tag=tag, source=f"{tag}/{MANIFEST}", now=store.clock.utc())
         return manifest, sha256_of_bytes(content)
@@ -222,9 +221,7 @@ def _manifest_in(store: Releases, tag: ReleaseTag, content: bytes | WheelmillErr
 _AT_ONCE: Final = 8
 
 
-def cached_read(
-    wanted: Mapping[ReleaseTag, Sha256 | None], download: Callable[[ReleaseTag, IO[bytes]], Sha256]
-) -> Iterator[tuple[ReleaseTag, bytes | WheelmillError]]:
+def cached_read(wanted: WantedFiles, download: Callable[[ReleaseTag, IO[bytes]], Sha256]) -> ReadFiles:
     """Read a small file of many releases, and cache it if its hash is known; see `Releases.read_each`.
 
     `download` writes the file of a release and returns its hash; threads call it. Until its turn a file is on the disk:

@@ -246,12 +246,9 @@ class _First(dict[Any, Any]):
         return value
 
 
-_WHEEL_PARTS: Final = (
-    *("metadata_sha256", "name", "version", "requires_python", "requires_dist"),
-    *("attestation", "external"),
-)
-_CERTIFICATE_PARTS: Final = ("evidence", "clean_rooms", "findings")
-_PROVENANCE_PARTS: Final = (
+_OF_WHEEL: Final = ("metadata_sha256", "name", "version", "requires_python", "requires_dist", "attestation", "external")
+_OF_CERTIFICATE: Final = ("evidence", "clean_rooms", "findings")
+_OF_PROVENANCE: Final = (
     *("architectures", "source_sha256", "patches", "pythons", "expectations", "toolkit", "torch_release", "images"),
     *("driver", "source"),
 )
@@ -269,21 +266,19 @@ class Shared:
         self._sizes: Final[dict[str, Sizes]] = {}
 
     def release(self, release: ListedRelease) -> ListedRelease:
-        """Return an equal release, so that the bytes and parts of the given one can be dropped."""
+        """Return an equal release that shares its parts, so that the original can be freed."""
         return replace(release, wheels=tuple(map(self._wheel, release.wheels)))
 
     def _wheel(self, wheel: ListedWheel) -> ListedWheel:
         return replace(
-            wheel,
-            **self._parts(wheel, _WHEEL_PARTS),
-            certificate=self._certificate(wheel.certificate, wheel.sha256),
+            wheel, **self._parts(wheel, _OF_WHEEL), certificate=self._certificate(wheel.certificate, wheel.sha256)
         )
 
     def _certificate(self, certificate: ListedCertificate, sha256: Sha256) -> ListedCertificate:
         made = certificate.provenance
         return replace(
             certificate,
-            **self._parts(certificate, _CERTIFICATE_PARTS),
+            **self._parts(certificate, _OF_CERTIFICATE),
             sha256=sha256 if certificate.sha256 == sha256 else certificate.sha256,
             provenance=self._provenance(made, sha256) if made else None,
             sizes=self._sizes.setdefault(str(certificate.sizes), certificate.sizes) if certificate.sizes else None,
@@ -293,7 +288,7 @@ class Shared:
         cell = made.built_for  # cells nearly all differ, but their words do not
         return replace(
             made,
-            **self._parts(made, _PROVENANCE_PARTS),
+            **self._parts(made, _OF_PROVENANCE),
             sha256=sha256 if made.sha256 == sha256 else made.sha256,
             built_for=ListedCell(**self._parts(cell, cell.__struct_fields__)),
         )
@@ -302,16 +297,14 @@ class Shared:
         return {name: self._one_of[getattr(record, name)] for name in names}
 
 
+_COMPILERS: Final = ("dep:virtual/compiler/cxx", "dep:virtual/compiler/cuda")
+
+
 def external_of(certificate: Certificate, requires_dist: tuple[str, ...]) -> External:
     """Derive external dependencies from the certificate of a wheel and its Requires-Dist."""
     made = certificate.provenance
     return External(
-        build_requires=(
-            *("dep:virtual/compiler/cxx", "dep:virtual/compiler/cuda"),
-            f"dep:generic/cuda-toolkit@{made.toolkit}",
-        )
-        if made
-        else (),
+        build_requires=(*_COMPILERS, f"dep:generic/cuda-toolkit@{made.toolkit}") if made else (),
         host_requires=tuple(_libraries(made)) if made else (),
         dependencies=tuple(_needed(certificate, requires_dist)),
     )

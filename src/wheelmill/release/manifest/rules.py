@@ -45,10 +45,8 @@ Path = tuple[str | int, ...]
 Fault = tuple[Path, str]
 """Place and fault."""
 
-_MOST: Final = 100
-"""Faults that one message lists."""
-_LONGEST: Final = 100
-"""Characters of a text that are shown."""
+_MAX_FAULTS: Final = 100
+_SHOWN_CHARACTERS: Final = 100
 _FAMILY: Final = SCHEMA.rpartition("/")[0]
 
 
@@ -119,7 +117,7 @@ def values_in(plain: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:  # noq
 def quoted(text: object) -> str:
     """Format a text for a message: quoted, short, and without terminal control characters."""
     written = ascii(text)
-    return written if len(written) <= _LONGEST else f"{written[:_LONGEST]}..."
+    return written if len(written) <= _SHOWN_CHARACTERS else f"{written[:_SHOWN_CHARACTERS]}..."
 
 
 def format_faults(source: str, faults: Iterable[Fault]) -> str:
@@ -128,7 +126,12 @@ def format_faults(source: str, faults: Iterable[Fault]) -> str:
     for path, problem in faults:
         by_path.setdefault(path, problem)
     lines = [": ".join(filter(None, (source, _key_of(path), problem))) for path, problem in by_path.items()]
-    return "\n".join([*lines[:_MOST], *([f"{source}: and {len(lines) - _MOST} more"] if len(lines) > _MOST else [])])
+    return "\n".join(
+        [
+            *lines[:_MAX_FAULTS],
+            *([f"{source}: and {len(lines) - _MAX_FAULTS} more"] if len(lines) > _MAX_FAULTS else []),
+        ]
+    )
 
 
 def _key_of(path: Path) -> str:

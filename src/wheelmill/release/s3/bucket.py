@@ -71,7 +71,7 @@ _MEANINGS: Final[Mapping[int, type[Exception]]] = {
     HTTPStatus.CONFLICT: TakenError,
     HTTPStatus.PRECONDITION_FAILED: TakenError,
 }
-"""Answers that tell of no failure (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html)."""
+"""Answers that are no failures (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html)."""
 _HINTS: Final = {
     301: "AWS_DEFAULT_REGION is the region of the bucket",
     403: "the credentials of AWS_ACCESS_KEY_ID or AWS_PROFILE need s3:ListBucket, s3:GetObject and s3:PutObject",
@@ -189,7 +189,7 @@ def _text(value: str | bytes) -> str:
 
 
 _PIECE: Final = 32 << 20
-"""Bytes that are asked for at once of what may be large; a broken connection costs no more."""
+"""Bytes of one request for a large object; a broken connection costs no more."""
 _MOST: Final = 5 << 40
 """Bytes of an object, in any S3 (https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingObjects.html)."""
 _PAGES: Final = 10_000
@@ -207,7 +207,7 @@ class BucketObject:
     """Identifies its content."""
     size: int
     sha256: Sha256 | None
-    """None if the server does not say."""
+    """None if the server gives none."""
     owner: str | None
     """Mark that `Bucket.write` was given for it."""
 
@@ -227,10 +227,7 @@ class Bucket:
 
     @classmethod
     def parse(cls, place: str, clock: Clock) -> Self:
-        """Parse ``BUCKET`` or ``BUCKET/PREFIX``.
-
-        Raises UsageError if it names no bucket, or a prefix that no URL can have.
-        """
+        """Parse ``BUCKET`` or ``BUCKET/PREFIX``; raises UsageError for no bucket, or a prefix that no URL can have."""
         name, _, prefix = place.partition("/")
         parts = prefix.removesuffix("/").split("/") if prefix.removesuffix("/") else []
         if not name or {"", ".", ".."} & {*parts} or not place.isprintable():
@@ -287,11 +284,9 @@ class Bucket:
     def find(self, key: str) -> BucketObject | None:
         """Look for an object; None if there is none."""
         with suppress(AbsentError), self._asking(f"looking for {self}/{key}") as ask:
-            answer = ask.head_object(Bucket=self.name, Key=self.prefix + key, ChecksumMode="ENABLED")
-            owner = answer.get("Metadata", {}).get(_OWNER)
-            return BucketObject(
-                etag=answer["ETag"], size=answer["ContentLength"], sha256=sha256_in(answer), owner=owner
-            )
+            head = ask.head_object(Bucket=self.name, Key=self.prefix + key, ChecksumMode="ENABLED")
+            owner = head.get("Metadata", {}).get(_OWNER)
+            return BucketObject(etag=head["ETag"], size=head["ContentLength"], sha256=sha256_in(head), owner=owner)
         return None
 
     def read(self, key: str, *, seen: str | None = None) -> tuple[str | None, bytes | None]:

@@ -17,11 +17,11 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import IO, Final
 
-from wheelmill.errors import NetworkError, RejectedError, ReleaseError, TimeIsOver, WheelmillError
+from wheelmill.errors import NetworkError, RejectedError, ReleaseError, TimeIsOver
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.ledger.ledger import Ledger, Opened, write_archive
 from wheelmill.release.ledger.records import date_tags, is_like_date_tag
-from wheelmill.release.ledger.releases import Releases, cached_read, published
+from wheelmill.release.ledger.releases import ReadFiles, Releases, WantedFiles, cached_read, published
 from wheelmill.release.manifest import MANIFEST, ManifestEntry, entry_of, manifest_of
 from wheelmill.release.publish_lease import PublishLease
 from wheelmill.release.s3.bucket import Bucket
@@ -128,7 +128,7 @@ def orphaned_wheels(bucket: Bucket, releases: Releases, now: datetime, *, remove
     if doubts:
         message = "\n".join(("it cannot be said which wheels no release names:", *doubts))
         raise ReleaseError("leftovers-doubtful", message)
-    named = {f"{FILES}/{wheel.sha256}" for release in state.releases.values() for wheel in release.wheels}
+    named = {f"{FILES}/{wheel.sha256}" for wheel, _ in state.wheels}
     left = []
     for folder in sorted(written.keys() - named):
         keys = written[folder]
@@ -202,9 +202,7 @@ class S3Store(PlainStore):
         """See `Releases.is_published`; a release has a manifest."""
         return self.bucket.find(f"{tag}/{MANIFEST}") is not None
 
-    def read_each(
-        self, wanted: Mapping[ReleaseTag, Sha256 | None], filename: str
-    ) -> Iterator[tuple[ReleaseTag, bytes | WheelmillError]]:
+    def read_each(self, wanted: WantedFiles, filename: str) -> ReadFiles:
         """See `Releases.read_each`."""
 
         def download(tag: ReleaseTag, file: IO[bytes]) -> Sha256:
