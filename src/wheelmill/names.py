@@ -42,6 +42,11 @@ _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 RUN_NUMBER: Final = re.compile(r"^[0-9]+\Z")
 """The number that a host gave a run; it reaches URLs and outputs of workflows."""
 
+_ALIKE: Final = 0.6
+"""Likeness of a misspelling to its word, from 0 to 1; difflib's own default."""
+_SAME_START: Final = 0.8
+"""Likeness of an abbreviation to the beginning of its word; short texts are easily alike."""
+
 MAX_TEXT: Final = 4096
 """Characters of a version, a range or a requirement; Python converts no number of more than 4,300 digits."""
 
@@ -108,11 +113,16 @@ def bounded(text: str) -> str:
 
 
 def words_like(text: str, known: Iterable[str]) -> list[str]:
-    """List up to three known words close to a misspelling, the nearest first; else those that begin with it."""
+    """List up to three known words like a misspelling or an abbreviation, the most alike first."""
     import difflib  # for misspellings only
 
-    words = sorted(known)
-    return difflib.get_close_matches(text, words) or [word for word in words if text and word.startswith(text)][:3]
+    def likeness(word: str) -> float:
+        return difflib.SequenceMatcher(None, word, text).ratio()
+
+    scores = ((likeness(word[: len(text)]), likeness(word), word) for word in sorted(known) if text)
+    alike = [score for score in scores if score[0] >= _SAME_START or score[1] >= _ALIKE]
+    alike.sort(key=lambda score: (max(score[:2]), score[1]), reverse=True)
+    return [word for *_, word in alike[:3]]
 
 
 class Word(ABC):

@@ -171,6 +171,16 @@ def test_a_request_for_a_repository_is_surveyed_at_the_tag_of_its_newest_version
     assert index.is_dir()
 
 
+def test_a_request_may_know_that_a_licence_forbids_redistribution(
+    python: Command, config: Path, index: Path, tmp_path: Path
+) -> None:
+    publish(index, "demo-1.0.tar.gz", SOURCE)
+    (tmp_path / "issue.md").write_text(ISSUE.replace("MIT", "CC-BY-NC-4.0"))
+    add = ("-m", "wheelmill", "config", "add", "--config", config, "--from-issue", tmp_path / "issue.md", "--dry-run")
+    entry = yaml.safe_load(python(*add, exit_code=0).stdout)["demo"]
+    assert (entry["licence"], entry["redistributable"]) == ("CC-BY-NC-4.0", False)
+
+
 def test_a_hostile_request_changes_nothing(python: Command, tmp_path: Path) -> None:
     config = tmp_path / "config"
     shutil.copytree(ROOT / "config", config)
@@ -195,6 +205,20 @@ def test_a_project_is_added_as_its_source_says_and_locked(python: Command, confi
     assert loaded.lock.source_of(
         loaded.packages[project_name("demo")], loaded.packages[project_name("demo")].versions[0]
     )
+
+
+@pytest.mark.parametrize(
+    ("torches", "command"),
+    [("torch>=2", "run demo --sample"), ("torch<2.8", "run demo --sample --torch 2.7"), ("torch<1", "plan demo --all")],
+)
+def test_an_entry_comes_with_the_command_that_builds_a_wheel_of_it(
+    torches: str, command: str, python: Command, config: Path, index: Path
+) -> None:
+    information = SOURCE["PKG-INFO"].replace("2.1", "2.2") + f"Requires-Dist: {torches}\n"
+    publish(index, "demo-1.0.tar.gz", {**SOURCE, "PKG-INFO": information})
+    (config / "packages.yml").write_text("defaults: {torch: '>=2.11'}\n" + (config / "packages.yml").read_text())
+    done = python("-m", "wheelmill", "config", "add", "demo", "--config", config, exit_code=0)
+    assert done.stderr.strip().removesuffix(" --skips").endswith(f"wheelmill {command}")
 
 
 def test_an_entry_leaves_out_what_the_defaults_of_its_file_are(python: Command, config: Path, index: Path) -> None:
@@ -266,7 +290,8 @@ def test_what_cannot_be_added_is_refused_and_nothing_written(
 
 def test_a_subdirectory_is_added_at_its_commit(python: Command, config: Path, index: Path, tmp_path: Path) -> None:
     repository = tmp_path / "kernels"
-    for name, text in {"hopper/setup.py": SETUP, "hopper/demo.cu": "", ".gitmodules": ""}.items():
+    setup = SETUP.replace("ext_modules", "version=read(), ext_modules")
+    for name, text in {"hopper/setup.py": setup, "hopper/demo.cu": "", ".gitmodules": ""}.items():
         (repository / name).parent.mkdir(parents=True, exist_ok=True)
         (repository / name).write_text(text)
     somebody = ("git", "-C", repository, "-c", "user.name=tests", "-c", "user.email=tests@example.org")

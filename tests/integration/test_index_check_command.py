@@ -125,6 +125,7 @@ def test_projects_of_an_index_without_a_list(python: Command, server: Server, tm
 def test_what_is_neither_url_nor_index(python: Command, tmp_path: Path) -> None:
     python(*CHECK, "nowhere", exit_code=2).check_refused("target-invalid", "nowhere")
     python(*CHECK, "http://user:word@127.0.0.1:x/", exit_code=2).check_refused("index-url-invalid", "URL")
+    python(*CHECK, "http://[::1", exit_code=2).check_refused("index-url-invalid", "http://[::1")
     done = python(*CHECK, "http://127.0.0.1/simple/?token=word", exit_code=2)
     done.check_refused("index-url-invalid", "URL")
     assert "word" not in done.stderr

@@ -219,11 +219,12 @@ def test_an_index_links_to_its_store(base_url: tuple[str, ...], href: str, pytho
     assert f'href="{href}v2' in (site / "simple" / "demo" / "index.html").read_text()
 
 
-def test_wheels_are_not_below_a_query(python: Command, wheels: Path) -> None:
+@pytest.mark.parametrize("url", ["https://host.test/?to=", "https://[::1"])
+def test_wheels_are_not_below_a_query_or_half_an_address(url: str, python: Command, wheels: Path) -> None:
     release(python, wheels)
     folders = ("--store", f"dir:{wheels.parent / 'releases'}", "--output", wheels.parent / "site")
-    done = python(*INDEX, *folders, "--base-url", "https://host.test/?to=", exit_code=7)
-    done.check_refused("url-not-a-folder", "URL", "https://host.test/?to=")
+    done = python(*INDEX, *folders, "--base-url", url, exit_code=7)
+    done.check_refused("url-not-a-folder", "URL", url)
 
 
 def test_a_password_does_not_get_into_pages(python: Command, wheels: Path) -> None:

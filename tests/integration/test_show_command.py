@@ -163,6 +163,7 @@ def test_what_is_neither_a_wheel_s_file_nor_its_url_is_refused(place: str, wheel
 
 def test_a_file_that_is_not_there_leads_to_what_has_its_wheels(wheelmill: Command) -> None:
     wheelmill("show", "demo.whl", exit_code=2).check_refused("no-wheel-file", "wheelmill explain PROJECT")
+    wheelmill("show", "http://[::1", exit_code=2).check_refused("wheel-url-invalid", "http://[::1")
 
 
 @pytest.mark.parametrize(("path", "exit_code"), [("page.html", 2), ("demo-1.0-py3-none-any.whl", 10)])

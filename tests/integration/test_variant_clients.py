@@ -194,7 +194,7 @@ def test_every_variant_wheel_gives_its_plain_wheel_again(folder: Path, tmp_path:
 
 
 def test_what_is_published_is_not_made_again(python: Command, folder: Path) -> None:
-    assert make(python, folder) == "nothing to release: every wheel is published already\n"
+    assert make(python, folder) == "nothing to release: there is no unpublished wheel\n"
 
 
 def test_variants_are_yanked_or_removed_with_their_wheel(python: Command, folder: Path, tmp_path: Path) -> None:

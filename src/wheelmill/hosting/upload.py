@@ -26,6 +26,7 @@ from wheelmill.release.ledger.records import is_date_tag
 from wheelmill.release.s3.bucket import JSON_PAGES, Bucket
 from wheelmill.release.s3.store import FILES, LEDGER
 from wheelmill.release.store import Asset
+from wheelmill.system.folders import entries_below
 from wheelmill.system.progress import Progress, number_of
 from wheelmill.system.records import record_bytes, record_from
 from wheelmill.web.concurrency import begin
@@ -82,7 +83,7 @@ def upload_site(site: Path, bucket: Bucket, progress: Progress) -> Upload:
 def _paths_in(site: Path) -> Iterator[tuple[str, Path]]:
     if not (site / "simple" / _INDEX).is_file():
         raise SiteError("not-a-site", f"{site} is not a site: it has no simple/{_INDEX}")
-    for path in sorted(site.rglob("*")):
+    for path in entries_below(site):
         key = path.relative_to(site).as_posix()
         if not path.is_file() or key.startswith("."):
             continue

@@ -40,6 +40,7 @@ from wheelmill.release.manifest import (
     name_faults,
     spelling_fault,
 )
+from wheelmill.system.folders import entries_below
 from wheelmill.system.progress import Warn
 from wheelmill.web.credentials import is_secure
 from wheelmill.web.pages import PROVENANCE_SUFFIX, SIDECAR_SUFFIX
@@ -47,7 +48,7 @@ from wheelmill.wheel.archive import check_archive
 from wheelmill.wheel.attestation import ATTESTATIONS
 from wheelmill.wheel.label import Label, Torches, torch_requirement
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata, reservation
-from wheelmill.wheel.name import WheelFile, WheelName, wheel_behind, written_parts
+from wheelmill.wheel.name import WHEEL_SUFFIX, WheelFile, WheelName, wheel_behind, written_parts
 
 
 def site_of(files: Iterable[IndexFile], faults: list[str], listing: Listing, torches: Torches, *, hint: str) -> Site:
@@ -263,12 +264,14 @@ def site_of_folder(
     """
     files: list[IndexFile] = []
     faults: list[str] = []
-    for path in sorted(directory.rglob("*.whl")):
+    report = leave_out or faults.append
+    entries = entries_below(directory, on_error=lambda error: report(f"{error.filename}: {error.strerror}"))
+    for path in (entry for entry in entries if entry.name.endswith(WHEEL_SUFFIX)):
         place = path.relative_to(directory)
         try:
             file = _file_at(path, folder_url(base_url, *place.parts[:-1]))
         except (OSError, ValueError, KeyError) as error:
-            (leave_out or faults.append)(f"{place}: {error}")
+            report(f"{place}: {error}")
             continue
         if file.name.label is None:
             warn(f"{place} has {_lack_of(file.name)}; it is listed under simple/ only")

@@ -140,6 +140,8 @@ class Files(SimpleHTTPRequestHandler):
 class Forms(Files):
     """Request handler for pages of the simple API in the client's form, like the rules in ``index/hosts``."""
 
+    path = ""
+    """The requested address; the base class answers a request line that it cannot read before it has one."""
     _form: str | None = None
     """The type of the page that is answered, where the client chose it."""
 

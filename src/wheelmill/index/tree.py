@@ -72,9 +72,15 @@ def folder_url(url: str, *names: str) -> str:
     """Return the URL of a folder, or of one below it, with a trailing slash."""
     if (shown := without_credentials(url)) != url:
         raise SiteError("url-with-credentials", f"expected a URL without a user and a password, not one of {shown!r}")
-    if "?" in url or "#" in url:
+    if not _is_folder(url):
         raise SiteError("url-not-a-folder", f"expected the URL of a folder, without ? or #, not {url!r}")
     return posixpath.join(url, *map(quote_name, names), "")
+
+
+def _is_folder(url: str) -> bool:
+    with suppress(ValueError):  # half of an IPv6 address
+        return bool(urlsplit(url)) and url.isprintable() and not {"?", "#"} & {*url}
+    return False
 
 
 _ACTIVE: Final = StatusEntry(status=Status.ACTIVE, reason=None)
@@ -263,7 +269,7 @@ class SiteAddress:
     def of(cls, url: str | None, base_url: str) -> Self:
         """Read the repository off `base_url`, the folder of the releases on GitHub, else off a site on GitHub Pages."""
         site = f"{without_credentials(url).rstrip('/')}/" if url else ""
-        releases, pages = urlsplit(without_credentials(base_url)), urlsplit(site)
+        releases, pages = urlsplit(folder_url(without_credentials(base_url))), urlsplit(site)
         folders, name = releases.path.strip("/").split("/"), pages.path.strip("/")
         owner, _, host = (pages.hostname or "").partition(".")
         if releases.scheme and folders[2:] == ["releases", "download"]:

@@ -81,7 +81,10 @@ class DirectoryStore(PlainStore):
 
     def tags(self) -> frozenset[ReleaseTag]:
         """See `Releases.tags`; each release is a folder."""
-        names = os.listdir(self.directory) if self.directory.is_dir() else ()  # noqa: PTH208 - quick
+        if not self.directory.is_dir():
+            return frozenset()
+        with os.scandir(self.directory) as entries:
+            names = [entry.name for entry in entries if entry.is_dir()]
         return frozenset(
             ReleaseTag(name)
             for name in names
@@ -103,7 +106,10 @@ class DirectoryStore(PlainStore):
 
     def assets(self) -> dict[ReleaseTag, frozenset[str]]:
         """See `Releases.assets`."""
-        return {tag: frozenset(os.listdir(self.directory / tag)) for tag in self.tags()}  # noqa: PTH208 - quick
+        try:
+            return {tag: frozenset(os.listdir(self.directory / tag)) for tag in self.tags()}  # noqa: PTH208 - quick
+        except OSError as error:
+            raise ReleaseError("release-unreadable", f"{error.filename} cannot be read: {error.strerror}") from None
 
     def fetch(self, tag: ReleaseTag, filename: str, sha256: Sha256, folder: Path) -> WheelFile:
         """See `Store.fetch`."""

@@ -131,6 +131,16 @@ def sweep_this_machine(*, dry_run: bool = False) -> int:
     return sum(sweep(place, dry_run=dry_run) for place in places)
 
 
+def _raise(error: OSError) -> None:
+    raise error
+
+
+def entries_below(folder: Path, on_error: Callable[[OSError], None] = _raise) -> list[Path]:
+    """List everything below a folder, sorted; `pathlib` silently leaves out folders that cannot be read."""
+    below = os.walk(folder, onerror=on_error)
+    return sorted(Path(place, name) for place, folders, files in below for name in (*folders, *files))
+
+
 def size_of(folder: Path) -> int:
     """Bytes of all files below a folder; a link counts with its own size."""
     return sum(os.lstat(Path(parent, name)).st_size for parent, _, names in os.walk(folder) for name in names)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from string import ascii_lowercase, digits
+from string import ascii_letters, ascii_lowercase, digits
 from typing import Final, NewType, Self, TypeGuard
 from urllib.parse import unquote, urlsplit
 
@@ -39,6 +39,8 @@ _TAGS: Final = 3
 _MAX_TAGS: Final = 1_000
 """Tags of a file name, whose compressed sets multiply (PEP 425). Real names stand for some dozens."""
 _DIGITS: Final = tuple(digits)
+_IN_NAME: Final = frozenset(f"{digits}{ascii_letters}-_.+!")
+"""Characters of a file name; ``packaging`` takes any in a tag, and white space around a version."""
 _IN_LABEL: Final = frozenset(f"{digits}{ascii_lowercase}_.")
 
 
@@ -76,8 +78,10 @@ class WheelName(Struct, frozen=True, kw_only=True, gc=False):
             raise UnreadableError(
                 "file-name-too-long", f"{filename!r:.40}... has {len(filename)} characters, more than {MAX_FILENAME}"
             )
-        if "/" in filename:
-            raise UnreadableError("file-name-not-plain", f"expected a file name, not a path: {filename!r}")
+        if not _IN_NAME.issuperset(filename):
+            raise UnreadableError(
+                "file-name-not-plain", f"expected letters, digits, '-', '_', '.', '+' and '!', not {filename!r}"
+            )
         try:
             project, version, build, tags = _parts_of(filename)
         except InvalidWheelFilename as error:

@@ -248,6 +248,12 @@ def test_a_sidecar_of_other_bytes_is_not_listed(tmp_path: Path) -> None:
     assert the_file_of(site_of_folder(tmp_path, "", warn=refuse)).metadata_sha256 is None
 
 
+def test_a_folder_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    left_out: list[str] = []
+    assert names_of(site_of_folder(tmp_path / "absent", "", warn=refuse, leave_out=left_out.append)) == {"": set()}
+    assert [text.partition(":")[0] for text in left_out] == [str(tmp_path / "absent")]
+
+
 def test_every_wheel_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     write_wheel(tmp_path / NO_TORCH)
     (tmp_path / TORCH_211).write_bytes(b"no zip")

@@ -223,6 +223,11 @@ def test_pages_are_json_on_request_if_the_host_negotiates(*, negotiate: bool, ex
         assert ask(f"{url}simple/v1+json/").status == (302 if negotiate else 404)
 
 
+def test_a_request_line_that_cannot_be_read_is_answered(tmp_path: Path) -> None:
+    with serve_folder(tmp_path, negotiate=True) as url:
+        assert get(url, f"/{'a' * 70_000}")[0] == 414
+
+
 def test_a_list_without_json_is_html_to_all(tmp_path: Path) -> None:
     (tmp_path / "simple").mkdir()
     (tmp_path / "simple" / "index.html").write_text("<!DOCTYPE html>")

@@ -11,6 +11,8 @@ from unittest.mock import create_autospec
 
 import pytest
 
+from tests.progress import RecordedProgress
+from tests.refusals import coded
 from tests.releases import NOW, stopped_at, store_in
 from tests.unit.build.conftest import PROVENANCE
 from tests.unit.plan.conftest import target
@@ -29,6 +31,7 @@ from wheelmill.pipeline.run import Factory, RunOutcome, check_testable
 from wheelmill.pipeline.run import run as run_plan
 from wheelmill.plan.targets import BuildTarget, Plan
 from wheelmill.release.directory import DirectoryStore
+from wheelmill.release.publish import publish
 from wheelmill.release.store import Store
 from wheelmill.smoke.environment import LocalEnvironments
 from wheelmill.smoke.verdict import Verdict
@@ -92,7 +95,14 @@ def with_provenance(monkeypatch: pytest.MonkeyPatch, _as_if: None) -> None:
     monkeypatch.setattr(run_module, "examine_wheel", examine_so)
 
 
-def run(targets: tuple[BuildTarget, ...], folder: Path, *, store: Store | None = None, **options: Any) -> RunOutcome:
+def run(
+    targets: tuple[BuildTarget, ...],
+    folder: Path,
+    *,
+    store: Store | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> RunOutcome:
     factory = Factory(
         builder=LocalBuilder(),
         environments=LocalEnvironments(compatibility=CONFIG.compatibility),
@@ -100,7 +110,7 @@ def run(targets: tuple[BuildTarget, ...], folder: Path, *, store: Store | None =
         store=store or store_in(folder / "releases"),
         config=CONFIG,
         output=folder,
-        progress=Progress(),
+        progress=progress or Progress(),
     )
     return run_plan(Plan(targets=targets, skips=()), factory, **options)
 
@@ -213,6 +223,21 @@ def test_a_wheel_that_grew_is_told_and_released(tmp_path: Path, monkeypatch: pyt
     (tag,) = report.releases
     (wheel,) = json.loads((tmp_path / "releases" / tag / "manifest.json").read_text())["wheels"]
     assert wheel["certificate"]["findings"][0]["code"] == "grown"
+
+
+def test_a_wheel_that_another_run_published_meanwhile_is_refused_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def examine_late(file: WheelFile, *_: object, **__: object) -> Verdict:
+        other = certified_wheel(tmp_path / "other" / file.filename, content=b"other")
+        publish(store_in(tmp_path / "releases"), [other], now=NOW)
+        return examine_wheel(file)
+
+    monkeypatch.setattr(run_module, "examine_wheel", examine_late)
+    progress = RecordedProgress()
+    (failure,) = run((FAST,), tmp_path, progress=progress).failures
+    assert coded("gate-refused", "different content")(failure.error)
+    assert str(failure.error) in progress.steps
 
 
 class Choosy(DirectoryStore):

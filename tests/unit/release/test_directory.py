@@ -6,6 +6,7 @@ import json
 import shutil
 import zipfile
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -170,6 +171,22 @@ def test_an_unreadable_manifest_stops_nobody(content: str | None, store: Directo
     assert manifests_in(store, warnings.append) == (listed_of(manifest),)
     assert len(warnings) == 2
     assert all("gh release delete v2026-11-20 --cleanup-tag" in text for text in warnings)
+
+
+def test_a_file_with_a_tags_name_is_no_release(store: DirectoryStore, tmp_path: Path) -> None:
+    (manifest,) = publish(store, [certified_wheel(tmp_path / NAME)], now=NOW).releases
+    (store.directory / "v2026-11-20").touch()
+    assert {*store.assets()} == {manifest.tag}
+
+
+def test_a_release_that_cannot_be_read_is_named(
+    store: DirectoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (manifest,) = publish(store, [certified_wheel(tmp_path / NAME)], now=NOW).releases
+    error = PermissionError(errno.EACCES, "Permission denied", str(store.directory / manifest.tag))
+    monkeypatch.setattr("os.listdir", Mock(side_effect=error))
+    with pytest.raises(ReleaseError, check=coded("release-unreadable", manifest.tag, "Permission denied")):
+        store.assets()
 
 
 def test_a_release_that_is_gone_is_told_and_its_names_stay_taken(store: DirectoryStore, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from wheelmill.system import folders
 from wheelmill.system.folders import (
     claim_folder,
     count_entries,
+    entries_below,
     remove_tree,
     restore_snapshot,
     sweep,
@@ -255,3 +256,12 @@ def test_what_did_not_change_is_not_touched(folder: Path, tmp_path: Path) -> Non
     changed = (folder / "torch" / "version.py").stat().st_ctime_ns
     restore_snapshot(folder, tmp_path / "snapshot")
     assert (folder / "torch" / "version.py").stat().st_ctime_ns == changed
+
+
+def test_a_folder_is_listed_whole_or_not_at_all(tmp_path: Path) -> None:
+    (tmp_path / "b" / "c").mkdir(parents=True)
+    (tmp_path / "a").touch()
+    (tmp_path / "link").symlink_to("b")
+    assert [path.name for path in entries_below(tmp_path)] == ["a", "b", "c", "link"]
+    with pytest.raises(FileNotFoundError):
+        entries_below(tmp_path / "absent")

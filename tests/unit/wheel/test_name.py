@@ -75,6 +75,7 @@ def test_a_file_name_has_one_spelling(given: str, written: str) -> None:
         *("demo-1.0-py3-none.whl", "demo-one-py3-none-any.whl", "demo-1.0-x1-py3-none-any.whl"),
         *("demo-1.0-1-2-py3-none-any.whl", "demo-1.0-py3-none-.whl"),
         *("../demo-1.0-py3-none-any.whl", "demo-1.0-1/../x-py3-none-any.whl"),
+        *("demo-1.0\n-py3-none-any.whl", "demo-1.0-py3-none-any (1).whl", "dëmo-1.0-py3-none-any.whl"),
     ],
 )
 def test_other_names_are_refused(filename: str) -> None:

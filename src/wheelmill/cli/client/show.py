@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
-from urllib.parse import urlsplit
 
 import typer
 
@@ -112,7 +111,7 @@ def show(
 
 def _contents_of(wheel: str, *, kernels: bool) -> WheelContents:
     budget = CodeBudget(kernels=KernelReader() if kernels else None)
-    if urlsplit(wheel).scheme in ("http", "https"):
+    if wheel.lower().startswith(("http://", "https://")):
         from wheelmill.web.budget import TIMEOUT_S
         from wheelmill.web.client import ATTENDED, Web
 

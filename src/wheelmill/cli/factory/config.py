@@ -21,6 +21,7 @@ from wheelmill.cli.factory.inputs import (
     config_at,
     config_to_change,
     hold_config,
+    named_projects,
     place_at,
     use_clones,
 )
@@ -294,7 +295,7 @@ def only(
     directory: ConfigOption = None,
 ) -> None:
     """Keep these packages and those that they require in packages.yml, and remove the others."""
-    wanted = FilterOptions().of(projects).projects
+    wanted = named_projects(projects)
     with hold_config(directory) as config:
         config.refuse_unknown(wanted)
         kept: set[ProjectName] = set()

@@ -24,6 +24,8 @@ from wheelmill.config.maintenance.amend import amend, entry_text, without_defaul
 from wheelmill.config.model import Config
 from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName
+from wheelmill.plan.matrix import make_plan
+from wheelmill.plan.targets import BuildTarget, Filters
 from wheelmill.system import own_installation
 from wheelmill.system.files import write_bytes
 from wheelmill.system.own_installation import installed_from
@@ -103,7 +105,24 @@ class EntryOptions:
             write_lock(lock_packages(config_to_change(self.directory), {name}).whole(), lock)
             undo.pop_all()
         say(f"{config.file}: added {name}")
-        say(f"{lock}: locked {name}; now try it: wheelmill run {name} --sample")
+        say(f"{lock}: locked {name}; {_next_step(load_config(config.file), name)}")
+
+
+def _next_step(config: Config, name: ProjectName) -> str:
+    """Name the command that builds a sample of a package, with the options for one that is not built by default."""
+    for everything in (False, True):
+        wanted = Filters(projects=(name,), everything=everything, sample=True)
+        if targets := make_plan(config, wanted, published={}).targets:
+            options = min((_outside(target) for target in reversed(targets)), key=len)  # reversed: the newest first
+            how = "it has no wheel by default; try another" if options else "now try it"
+            return f"{how}: {' '.join(('wheelmill run', name, '--sample', *options))}"
+    return f"it has no wheel; the reasons: wheelmill plan {name} --all --skips"
+
+
+def _outside(target: BuildTarget) -> list[str]:
+    """Return the options that ask for a target where its package's default window excludes it."""
+    values = ((bound, getattr(target.cell, bound.axis)) for bound in target.package.window.bounds)
+    return [f"--{bound.axis} {value}" for bound, value in values if not bound.admits(value)]
 
 
 def _restore(file: Path, before: bytes, amended: bytes) -> None:

@@ -42,6 +42,7 @@ from wheelmill.index.serve import project_lists_below, root_of, serve_folder
 from wheelmill.index.tree import SOURCES
 from wheelmill.names import ProjectName, project_name
 from wheelmill.system.progress import SYSTEM_CLOCK, number_of
+from wheelmill.web.credentials import Origin
 
 if TYPE_CHECKING:
     from wheelmill.cli.factory.outputs import IndexCheck, IndexFinding
@@ -114,12 +115,21 @@ class SiteOptions:
 
     def check(self) -> None:
         """Check the options before a store is read and pages are made."""
-        if self.site_url and urlsplit(self.site_url).scheme not in ("http", "https"):
-            raise UsageError("site-url-invalid", f"expected an http or https URL as --site-url, not {self.site_url!r}")
+        if self.site_url:
+            _check_url("--site-url", self.site_url)
+        if self.previous and "://" in self.previous:
+            _check_url("--previous", self.previous)
         if self.documents:
             from wheelmill.index.site.pages import pages_of_documents  # needs the factory extra
 
             next(pages_of_documents(self.documents))  # checks the folder first
+
+
+def _check_url(option: str, url: str) -> None:
+    try:
+        Origin.of(url)
+    except ValueError as error:
+        raise UsageError("site-url-invalid", f"{option}: {error}") from None
 
 
 @with_groups
@@ -275,7 +285,7 @@ def check(
     except ValueError as error:
         raise UsageError("project-name-invalid", f"--project: {error}") from None
     with progress() as shown:
-        if urlsplit(target).scheme in ("http", "https"):
+        if "://" in target:
             report = check_url(
                 target,
                 projects=projects,

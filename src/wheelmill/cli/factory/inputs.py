@@ -27,6 +27,7 @@ from wheelmill.names import (
     Architecture,
     CudaVersion,
     Platform,
+    ProjectName,
     PythonVersion,
     TorchVersion,
     project_name,
@@ -107,7 +108,7 @@ class FilterOptions:
 
     def for_this_machine(self, projects: Sequence[str]) -> Filters:
         """Read the options, narrowed to what can be built here; no torch means the newest for each CUDA."""
-        filters = self.of(projects)
+        filters = self.of(named_projects(projects))
         own = Platform("linux", platform.machine())
         if foreign := [name for name in filters.platforms if name != own]:
             raise UsageError(
@@ -135,6 +136,13 @@ def read_values(option: str, texts: Sequence[str] | None, parse: Callable[[str],
         return tuple(dict.fromkeys(parse(word) for word in words if word))
     except ValueError as error:
         raise UsageError("value-invalid", f"{option}: {error}") from None
+
+
+def named_projects(texts: Sequence[str]) -> tuple[ProjectName, ...]:
+    """Read the projects of a command that needs some; an empty text, as of an unset variable, is not all of them."""
+    if names := read_values("project", texts, project_name):
+        return names
+    raise UsageError("value-absent", "project: expected a value, not ''")
 
 
 CONFIGURATION: Final = (
@@ -300,7 +308,7 @@ def report_publication(done: Publication) -> None:
         )
     raise_for(done.refusals, "not released:")
     if not done.releases:
-        say("nothing to release: every wheel is published already")
+        say("nothing to release: there is no unpublished wheel")
 
 
 def raise_for(refusals: Iterable[RefusedWheel], heading: str) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NotRequired
-from urllib.parse import unquote, urldefrag, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from typing_extensions import TypedDict
 
@@ -162,10 +162,10 @@ def contents_behind(url: str, web: Web, budget: CodeBudget | None = None) -> Whe
     """Read a wheel on a server, by ranges of its bytes."""
     from wheelmill.web.ranges import RangeFile  # asks a server
 
-    address = urldefrag(url).url
+    address = url.partition("#")[0]
     shown = without_credentials(address)
-    filename = unquote(urlsplit(address).path).rpartition("/")[2]
     try:
+        filename = unquote(urlsplit(address).path).rpartition("/")[2]
         name = name_without_label(filename)
     except ValueError:
         reason = f"expected the URL of a wheel, which ends in its file name, not {shown}"

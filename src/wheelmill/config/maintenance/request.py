@@ -23,6 +23,7 @@ from wheelmill.config.maintenance.amend import entry_text
 from wheelmill.config.model import Compatibility
 from wheelmill.config.model.package import Packages
 from wheelmill.config.survey.entry import Guess, SourceSurvey, checked_survey, survey_project
+from wheelmill.config.survey.licences import is_redistributable
 from wheelmill.config.yaml import phrase_fault, refusal, validate
 from wheelmill.errors import ConfigurationError
 from wheelmill.names import project_name
@@ -36,8 +37,16 @@ _NO_ANSWERS: Final = ("", "_No response_", "None")
 _NAME: Final = "Project"
 
 
+_SEPARATOR: Final = re.compile(r"\n|,(?!\s*[<>=!~])")
+"""End of a word; not the comma between two bounds, as in ``setuptools>=64,<80``."""
+
+
 def _words(answer: str) -> list[str]:
-    return [word.strip() for word in answer.replace("\n", ",").split(",") if word.strip()]
+    return [word.strip() for word in _SEPARATOR.split(answer) if word.strip()]
+
+
+def _architectures(answer: str) -> list[str]:
+    return answer.replace(",", " ").replace(";", " ").split()
 
 
 def _versions(answer: str) -> str | list[str]:
@@ -49,7 +58,7 @@ def _build_args(answer: str) -> str:
 
 
 def _git(answer: str) -> dict[str, str]:
-    git, _, ref = answer.rpartition("@")
+    git, _, ref = answer.rpartition("@") if "@" in answer else (answer, "", "")
     return {"git": git, "ref": ref}
 
 
@@ -62,7 +71,7 @@ QUESTIONS: Final[Mapping[str, tuple[str, Callable[[str], object]]]] = {
     "Is it built in isolation?": ("build_args", _build_args),
     "Build requirements": ("extra_deps", _words),
     "NVIDIA's libraries": ("toolkit", _words),
-    "GPU architectures": ("architectures", _words),
+    "GPU architectures": ("architectures", _architectures),
     "Modules to import": ("test_import", _words),
 }
 """Questions of the form that become keys of the entry, and how their answers become values."""
@@ -147,6 +156,8 @@ def survey_request(
     survey = survey_project(origin, version=version, subdirectory=subdirectory)
     order = [key for key, _ in QUESTIONS.values()]
     guesses = sorted(_answered(survey.guesses, request.entry), key=lambda guess: (*order, guess.key).index(guess.key))
+    if not is_redistributable(request.entry.get("licence", "")) and "redistributable" not in survey.entry:
+        guesses += [Guess(key="redistributable", value=False, says="the licence that the request names forbids it")]
     if survey.name != request.name:
         guesses += [Guess(says=f"the request names {request.name}, its source {survey.name}")]
     guesses += [Guess(says=f"not in the entry, for you to read: {line}") for line in request.left]
@@ -172,7 +183,7 @@ def _answers_in(issue: Path) -> dict[str, tuple[int, str]]:
         content = issue.read_bytes()
         if len(content) > MAX_BYTES:
             raise refusal(issue, f"larger than {MAX_BYTES} bytes")
-        lines = content.decode().replace("\r\n", "\n").split("\n")
+        lines = content.decode("utf-8-sig").replace("\r\n", "\n").split("\n")
     except OSError as error:
         raise refusal(issue, f"cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:

@@ -28,7 +28,7 @@ from wheelmill.config.survey.facts import (
     Declared,
     Facts,
 )
-from wheelmill.config.survey.licences import find_licence, unknown_licence
+from wheelmill.config.survey.licences import find_licence, is_redistributable, unknown_licence
 from wheelmill.config.survey.scripts import SETUP, last_name
 from wheelmill.config.survey.sources import SourceOrigin, fetch_origin, released
 from wheelmill.config.survey.tree import CUDA, SourcePlace
@@ -154,7 +154,7 @@ def _licence(facts: Facts) -> Iterator[Guess]:
     if licence:
         beginning = facts.tree.place_of(licence.place.file, licence.text.strip().split("\n")[0])
         yield Guess(key="licence", value=licence.expression, says=f"reads like {licence.expression}", place=beginning)
-    if licence is None or not licence.redistributable:
+    if licence is None or not is_redistributable(licence.expression):
         place, text = (licence.place, "") if licence else unknown_licence(facts.declared.licences)
         why = "does not let wheels be given to others" if licence else "no licence is declared: ask its authors"
         why = f"says {text!r}, which is no one licence that is known: read it" if text else why
@@ -449,7 +449,7 @@ def survey_checkout(folder: Path, *, name: str | None = None, version: str | Non
         place = facts.at_word(PYPROJECT, "requires")
         beginning += [Guess(says="reads its version from git: the tag's is built", place=place)]
     elif version or not facts.pyproject.version:
-        beginning += [_version(project, version or facts.declared.version)]
+        beginning += [_version(project, version or facts.version)]
     survey = _survey(project, facts, beginning)
     return replace(survey, guesses=tuple(each for each in survey.guesses if each.key != "redistributable"))
 
@@ -475,7 +475,7 @@ def _checked_name(text: str) -> ProjectName:
     try:
         name = project_name(text)
     except ValueError as error:
-        raise UsageError("project-name-invalid", f"the source does not give a valid project name: {error}") from None
+        raise UsageError("project-name-invalid", f"the name of the project: {error}") from None
     if reason := reservation(name):
         raise UsageError("source-unavailable", reason)
     return name
@@ -496,7 +496,7 @@ def _beginning(name: ProjectName, origin: SourceOrigin, facts: Facts) -> Iterato
     for note in origin.notes:
         yield Guess(says=note)
     tagged = versions_of_tag(str(origin.source.get("ref", ""))) if facts.pyproject.is_versioned_by_tags else ()
-    yield _version(name, origin.version or facts.declared.version or next(iter(tagged), None))
+    yield _version(name, origin.version or facts.version or next(iter(tagged), None))
     if origin.source:
         yield Guess(key="source", value=origin.source, says="the repository that was named")
         others = released(name)

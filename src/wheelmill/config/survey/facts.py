@@ -300,6 +300,15 @@ class Facts:
         declared = read_declared(tree, folder, pyproject, setup)
         return cls(tree=tree, folder=folder, pyproject=pyproject, setup=setup, declared=declared)
 
+    @property
+    def version(self) -> str | None:
+        """Version of the source; None if its build computes it."""
+        declared = self.declared.version or ""
+        if declared.startswith(("attr:", "file:")):  # setup.cfg
+            return None
+        is_elsewhere = "project" in self.pyproject.tables or self.pyproject.is_versioned_by_tags
+        return declared or (None if is_elsewhere else self.setup.default_version)
+
     @functools.cached_property
     def native(self) -> NativeCode:
         """Compiled files of the source."""

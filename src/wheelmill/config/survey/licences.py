@@ -34,11 +34,15 @@ _PHRASES: Final = (
 )
 """Phrases of licences beside the GNU ones, the unmistakable ones first."""
 
+_ANY_USE: Final = re.compile(r"commercial(?:ly)? (?:and|or) non-?commercial(?:ly)?")
+"""What free licences grant, such as the Unlicense: no limit."""
 _GNU: Final = re.compile(
-    r"gnu (?P<kind>affero |lesser |library )?general public license\D{0,80}?(?:version |v)(?P<version>\d(?:\.\d)?)"
+    r"gnu (?P<kind>affero|lesser|library|general|free)(?: general)? (?:public|documentation) license"
+    r"\D{0,80}?(?:version |v)(?P<version>\d(?:\.\d)?)"
 )
 """First GNU licence that is named with its version: their texts name one another, each its own in its title."""
-_GNU_NAMES: Final = {None: "GPL", "affero ": "AGPL", "lesser ": "LGPL", "library ": "LGPL"}
+_GNU_NAMES: Final = {"general": "GPL", "affero": "AGPL", "lesser": "LGPL", "library": "LGPL", "free": "GFDL"}
+"""SPDX's names by the first word after ``GNU``."""
 
 _SHORT: Final = {
     "MIT": "MIT",
@@ -65,10 +69,10 @@ class FoundLicence:
     place: SourcePlace
     text: str
 
-    @property
-    def redistributable(self) -> bool:
-        """True if the licence lets wheels be given to all users."""
-        return not self.expression.startswith(_LIMITED)
+
+def is_redistributable(expression: str) -> bool:
+    """True if a licence (SPDX) lets wheels be given to all users."""
+    return not expression.startswith(_LIMITED)
 
 
 def find_licence(said: Iterable[tuple[SourcePlace, str]]) -> FoundLicence | None:
@@ -84,7 +88,7 @@ def _named_licence(text: str) -> str | None:
     if len(short) <= _LONGEST_NAME:
         with suppress(InvalidLicenseExpression):
             return canonicalize_license_expression(_SHORT.get(short.upper(), short))
-    lower = short.lower()
+    lower = _ANY_USE.sub("", short.lower())
     # The MPL names the GNU licences, and those name noncommercial use.
     if "mozilla public license" not in lower and (gnu := _GNU.search(lower)):
         version = gnu["version"] if "." in gnu["version"] else f"{gnu['version']}.0"

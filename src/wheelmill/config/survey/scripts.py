@@ -217,6 +217,8 @@ def _path(parts: Sequence[Texts]) -> Texts:
 
 
 SETUP: Final = "setup.py"
+_VERSION_TOOLS: Final = ("setup_requires", "use_scm_version", "pbr")
+"""Arguments of ``setup()`` with which a plugin may compute the version."""
 
 _OPPOSITE: Final = {"0": "1", "FALSE": "TRUE", "False": "True", "false": "true", "OFF": "ON", "NO": "YES"}
 
@@ -264,8 +266,17 @@ class SetupScript(Script):
         return tuple(text for value in self._given(name) for text in self.texts(value))
 
     def _given(self, name: str) -> Iterator[ast.expr]:
-        calls = (call for call in self.calls if last_name(call.func) == "setup")
-        return (keyword.value for call in calls for keyword in call.keywords if keyword.arg == name)
+        return (keyword.value for keyword in self._setup_keywords if keyword.arg == name)
+
+    @property
+    def _setup_keywords(self) -> list[ast.keyword]:
+        return [keyword for call in self.calls if last_name(call.func) == "setup" for keyword in call.keywords]
+
+    @property
+    def default_version(self) -> str | None:
+        """Version that setuptools takes if ``setup()`` is given none; None if something else may give one."""
+        names = {keyword.arg for keyword in self._setup_keywords}  # None stands for **keywords
+        return "0.0.0" if names.isdisjoint({"version", None, *_VERSION_TOOLS}) and "name" in names else None
 
     @property
     def packages(self) -> Texts:

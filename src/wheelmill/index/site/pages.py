@@ -33,6 +33,7 @@ from wheelmill.index.tree import DOCUMENTS, INVENTORY, UNKNOWN_ADDRESS, Catalogu
 from wheelmill.index.write import Page
 from wheelmill.names import ProjectName
 from wheelmill.system import own_installation
+from wheelmill.system.folders import entries_below
 from wheelmill.wheel.gpu_code import CARDS
 from wheelmill.wheel.platforms import PLATFORMS
 
@@ -209,7 +210,7 @@ def pages_of_documents(folder: Path) -> Iterator[Page]:
     if missing := [name for name in ("index.html", INVENTORY) if not (folder / name).is_file()]:
         hint = f"render the documents: sphinx-build docs {folder}"
         raise SiteError("documents-incomplete", f"{folder} has no {missing[0]}", hint=hint)
-    for path in sorted(folder.rglob("*")):
+    for path in entries_below(folder):
         name = path.relative_to(folder)
         if path.is_file() and not any(part.startswith(".") for part in name.parts):
             yield f"{DOCUMENTS}/{name.as_posix()}", [path.read_bytes()]

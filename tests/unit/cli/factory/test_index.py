@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from tests.refusals import coded
 from tests.releases import store_in
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.cli.factory.index import app
@@ -29,6 +30,15 @@ def test_a_site_is_refused_by_its_size_where_github_pages_publishes_it(
     result = CliRunner().invoke(app, words)
     assert type(result.exception) is error
     assert (tmp_path / "site" / "simple").exists() == (error is not SiteError)
+
+
+@pytest.mark.parametrize(
+    "option", ["--site-url=http://[::1", "--site-url=ftp://h", "--site-url=h", "--previous=http://[::1"]
+)
+def test_an_address_that_is_none_is_refused(option: str, tmp_path: Path) -> None:
+    words = ["build", "--store", f"dir:{tmp_path}", "--output", str(tmp_path / "site"), option]
+    error = CliRunner().invoke(app, words).exception
+    assert coded("site-url-invalid", option.partition("=")[0])(error or ValueError())
 
 
 @pytest.mark.parametrize("documents", ["nowhere", "releases"])

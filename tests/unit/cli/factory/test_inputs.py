@@ -7,7 +7,15 @@ from pathlib import Path
 import pytest
 
 from tests.refusals import Coded, coded
-from wheelmill.cli.factory.inputs import BuildOptions, PlaceOptions, SandboxKind, own_config_at, store_at, use_clones
+from wheelmill.cli.factory.inputs import (
+    BuildOptions,
+    FilterOptions,
+    PlaceOptions,
+    SandboxKind,
+    own_config_at,
+    store_at,
+    use_clones,
+)
 from wheelmill.config.container_builder import installed_builder
 from wheelmill.errors import BuildError, UsageError
 from wheelmill.names import PythonVersion
@@ -50,6 +58,14 @@ def test_without_botocore_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "botocore", None)  # as if it were not installed
     with pytest.raises(UsageError, check=coded("s3-not-installed", "botocore", "pip install 'wheelmill[s3]'")):
         store_at("s3:wheels")
+
+
+@pytest.mark.parametrize("projects", [[""], ["", ""], [","]])
+def test_a_command_that_needs_a_project_takes_an_empty_one_for_none(projects: list[str]) -> None:
+    with pytest.raises(UsageError, check=coded("value-absent", "project")):
+        FilterOptions().for_this_machine(projects)
+    assert FilterOptions().for_this_machine(["demo", ""]).projects == ("demo",)
+    assert FilterOptions().of([""]).projects == ()
 
 
 @pytest.mark.parametrize(

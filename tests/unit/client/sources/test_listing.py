@@ -224,6 +224,7 @@ def test_an_index_that_gives_no_list_says_nothing(server: PageServer, answer: by
 def test_a_slip_has_few_answers() -> None:
     assert words_like("mamba", ["mamba-ssm", "mamba", "other"]) == ["mamba", "mamba-ssm"]
     assert words_like("sage", ["sageattention", "torch"]) == ["sageattention"]
+    assert words_like("archs", ["patches", "arch_variable", "architectures"])[0] == "architectures"
     assert words_like("", ["torch"]) == words_like("xyz", ["torch"]) == []
 
 

@@ -1,5 +1,6 @@
 """A package request becomes an entry, or is refused."""
 
+import codecs
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -88,8 +89,18 @@ def test_a_box_that_is_not_ticked_is_refused_by_name(ticked: int, tmp_path: Path
 
 def test_lines_may_end_as_windows_ends_them_and_a_range_of_versions_stays_one(tmp_path: Path) -> None:
     path = issue(tmp_path, Versions=">=2.1,<3")
-    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    path.write_bytes(codecs.BOM_UTF8 + path.read_bytes().replace(b"\n", b"\r\n"))
     assert read_request(path).entry == ENTRY | {"versions": ">=2.1,<3"}
+
+
+@pytest.mark.parametrize("written", ["8.0;9.0", "8.0 9.0", "8.0, 9.0"])
+def test_architectures_are_separated_as_torch_separates_them_or_by_commas(written: str, tmp_path: Path) -> None:
+    assert read_request(issue(tmp_path, GPU_architectures=written)).entry["architectures"] == ["8.0", "9.0"]
+
+
+def test_a_requirement_may_have_two_bounds(tmp_path: Path) -> None:
+    entry = read_request(issue(tmp_path, Build_requirements="setuptools>=64, <80, ninja\ntorch")).entry
+    assert entry["extra_deps"] == ["setuptools>=64, <80", "ninja", "torch"]
 
 
 def test_the_form_asks_what_is_read() -> None:
@@ -122,6 +133,7 @@ def test_the_form_asks_what_is_read() -> None:
         ({"Is it built in isolation?": "perhaps"}, "Is it built in isolation?", ""),
         ({"Git_repository": "https://git.example/o/r@1"}, "Its name on the package index", "same"),
         ({"Git_repository": "git.example/o/r"}, "Git repository", "https://"),
+        ({"Git_repository": "https://git.example/o/r"}, "Git repository", "v{version}"),
         ({"Anything_else": "PATH=/tmp"}, "Anything else", "PATH"),
         ({"Anything_else": "X=$(id)"}, "Anything else", "$"),
         ({"Colour": "green"}, "Colour", ""),

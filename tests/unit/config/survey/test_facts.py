@@ -32,6 +32,26 @@ def test_each_file_says_it_alone(files: dict[str, str], source: Source) -> None:
 
 
 @pytest.mark.parametrize(
+    ("files", "version"),
+    [
+        ({"setup.py": "setup(name='demo')"}, "0.0.0"),
+        ({"setup.py": "setup(name='demo', version=read())"}, None),
+        ({"setup.py": "setup(name='demo', **keywords)"}, None),
+        ({"setup.py": "setup(name='demo', use_scm_version=True)"}, None),
+        ({"setup.py": "setup(name='demo')", "pyproject.toml": '[build-system]\nrequires = ["setuptools-scm"]\n'}, None),
+        ({"setup.py": "setup(name='demo')", "pyproject.toml": '[project]\nname = "demo"\n'}, None),
+        ({"setup.py": "setup(name='demo')", "setup.cfg": "[metadata]\nversion = 1.0\n"}, "1.0"),
+        ({"setup.py": "setup(name='demo')", "setup.cfg": "[metadata]\nversion = attr: demo.__version__\n"}, None),
+        ({}, None),
+    ],
+)
+def test_setuptools_version_stands_for_one_that_setup_leaves_out(
+    files: dict[str, str], version: str | None, source: Source
+) -> None:
+    assert source(**files, README="").version == version
+
+
+@pytest.mark.parametrize(
     "text",
     [
         'build-system = 1\nproject = "x"\n',

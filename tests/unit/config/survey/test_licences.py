@@ -28,11 +28,17 @@ BSD = "Redistribution and use in source and binary\n forms, with or without modi
         ("GNU LESSER GENERAL PUBLIC LICENSE\n Version 2.1 ... GNU General Public License, version 2", "LGPL-2.1-only"),
         ("GNU Lesser General Public License as published by the FSF, either version 3 of the License", "LGPL-3.0-only"),
         ("License :: OSI Approved :: GNU General Public License v2 (GPLv2)", "GPL-2.0-only"),
+        ("GNU Free Documentation License\n Version 1.3 ... either commercially or noncommercially", "GFDL-1.3-only"),
+        (
+            "This is free and unencumbered software released into the public domain. ... commercial or non-commercial",
+            "Unlicense",
+        ),
         ("Mozilla Public License Version 2.0 ... the GNU General Public License, Version 2.0", "MPL-2.0"),
         ("bsd-3-clause", "BSD-3-Clause"),
         ("MIT License", "MIT"),
         ("CC BY-NC 4.0", "CC-BY-NC-4.0"),
         ("License :: OSI Approved :: MIT License", "MIT"),
+        ("not for commercial use: non-commercial research only", "LicenseRef-NonCommercial"),
         ("for non-commercial research and evaluation", "LicenseRef-NonCommercial"),
     ],
 )

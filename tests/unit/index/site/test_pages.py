@@ -115,13 +115,11 @@ def test_the_page_for_wrong_addresses_stands_alone(release: Release) -> None:
 
 
 def test_data_for_the_finder_cannot_end_its_element(release: Release) -> None:
-    (manifest,) = release(EVERY_KIND[0])
-    (entry,) = manifest.wheels
-    tag = "manylinux_2_28_x86_64</script>"
-    wheel = structs.replace(entry, filename=f"demo-1.0+cu130torch2.11-cp311-cp311-{tag.replace('/', '')}.whl")
-    text = people(site_of_releases((structs.replace(manifest, wheels=(wheel,)),), ""))["index.html"].decode()
+    homes = {project_name("demo"): ["</script>"]}
+    known = replace(catalogue(), homes=homes)
+    text = people(site_of_releases(release(EVERY_KIND[0]), ""), known)["index.html"].decode()
     (content,) = re.findall(r'<script id="wheels" type="application/json">(.*?)</script>', text)
-    assert json.loads(content)["projects"] == ["demo"]
+    assert json.loads(content)["homes"] == homes
     assert "<" not in content
 
 
