@@ -346,7 +346,7 @@ class _Run:
         for manifest in publication.releases:
             progress.step(f"released as {manifest.tag}: {', '.join(entry.filename for entry in manifest.wheels)}")
         for refusal in publication.refusals:
-            factory.progress.step(str(refusal))
+            progress.step(str(refusal))
             self.failures.append(RunFailure(id=refusal.filename, error=ReleaseError("gate-refused", str(refusal))))
         site = self.factory.output / "site"
         stores = Stores(store=store, base_url=store.url_from(site), listing=config.listing, facts=config.compatibility)
