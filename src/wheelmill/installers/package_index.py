@@ -84,7 +84,7 @@ def default_index() -> str:
     """Return the URL of the index that uv uses where none is configured; without uv, a NetworkError."""
     if uv := find_uv():
         options = ("--emit-index-url", "--no-config", "--offline")
-        run = functools.partial(_run, uv)
+        run = functools.partial(_ask, uv)
         for line in compile_requirements((), *options, output="requirements.txt", run=run).splitlines():
             option, _, url = line.partition(" ")
             if option == "--index-url":
@@ -96,7 +96,7 @@ def default_index() -> str:
     )
 
 
-def _run(uv: Path, arguments: Sequence[str | Path], folder: Path) -> str:
+def _ask(uv: Path, arguments: Sequence[str | Path], folder: Path) -> str:
     return process.run([uv, *arguments], cwd=folder)
 
 

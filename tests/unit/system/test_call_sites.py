@@ -36,6 +36,7 @@ INSTALLER = {
     "installers/uv.py: run_installer": "the user's own environment and installer",
     "installers/uv.py: _credentials_folder": "uv's own settings",
     "installers/index_settings.py: pip_configuration": "pip's own settings",
+    "installers/package_index.py: _ask": "uv's own settings",
 }
 """Programs of this machine that get foreign wheels, and run no code of theirs."""
 
