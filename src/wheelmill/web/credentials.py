@@ -162,7 +162,7 @@ def read_credentials_file() -> Stored:
                     "credentials-open", f"{path} is open to other users of this machine", hint=f"chmod 600 {path}"
                 )
             content = tomllib.load(file)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):  # HOME=/dev/null is a service's
         if named:
             raise UsageError("credentials-absent", f"{CREDENTIALS_VARIABLE}: there is no {path}") from None
         return {}
@@ -239,7 +239,7 @@ def ask_netrc(origin: Origin) -> Credential | None:
     try:
         login, _, password = netrc.netrc(os.environ.get("NETRC")).hosts.get(origin.host, ("", "", ""))
         return Credential(username=login, secret=password) if login or password else None
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (netrc.NetrcParseError, OSError, ValueError) as error:
         raise UsageError("netrc-invalid", f"netrc: {error}") from None

@@ -123,6 +123,14 @@ def test_a_file_that_others_may_open_is_refused(mode: int, credentials_file: Pat
         authorization_for("https://elsewhere.example/")
 
 
+def test_a_user_whose_home_is_no_folder_has_no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``HOME=/dev/null``, as services and containers set it."""
+    for name in ("WHEELMILL_CREDENTIALS", "XDG_CONFIG_HOME", "NETRC"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", os.devnull)
+    assert authorization_for("https://index.example/") is None
+
+
 def test_a_file_that_is_named_and_missing_is_an_error(credentials_file: Path) -> None:
     with pytest.raises(UsageError, check=coded("credentials-absent", "WHEELMILL_CREDENTIALS", credentials_file)):
         authorization_for("https://index.example/")

@@ -13,8 +13,8 @@ from wheelmill.errors import UsageError
 if TYPE_CHECKING:
     from typer._click.core import Context  # typer has no public name for it
 
-_RECORDS: Final = frozenset({"extra", "packages", "required", "sources", "torch-for", "torch-was"})
-"""Keys with which ``PyprojectEditor`` records what was asked for."""
+_RECORDS: Final = frozenset({"extra", "packages", "required", "sources", "torch-as-written", "torch-for", "torch-was"})
+"""Keys in which the editors of ``pyproject.toml`` keep their records."""
 _SOURCES: Final = ("source", "index")
 _VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "WHEELMILL_SOURCES": _SOURCES,

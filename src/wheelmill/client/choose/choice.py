@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from wheelmill.client.choose.fit import cudas_of, is_for_other_torch, mismatches, newer_driver, pythons_of
+from wheelmill.client.choose.fit import cudas_of, is_for_other_torch, mismatches, newer_driver, pythons_of, yanked_words
 from wheelmill.client.choose.suggest import explain_absence
 from wheelmill.client.records import Candidate, Choice, Resolution, TargetEnvironment, Unresolved
 from wheelmill.config.model.compatibility import Compatibility
@@ -140,14 +140,15 @@ def _best(
 def preference(candidate: Candidate, target: TargetEnvironment) -> tuple[object, ...]:
     """Rank a fitting wheel, by the most important criterion first.
 
-    No torch and no CUDA but the target's, a final release, a higher version, a name with a CUDA. Then a name with just
-    this torch, not a range: installers sort labels so, too. Then a newer CUDA, better tags, a higher build number, a
-    higher local version. The first of equals is taken, in the order of sources.
+    Not yanked (PEP 592), no torch and no CUDA but the target's, a final release, a higher version, a name with a CUDA.
+    Then a name with just this torch, not a range: installers sort labels so, too. Then a newer CUDA, better tags, a
+    higher build number, a higher local version. The first of equals is taken, in the order of sources.
     """
     label = candidate.label
     public = _public(candidate.version)
     place = target.tag_places
     return (
+        candidate.yanked is None,
         not is_for_other_torch(label, target),
         label.cuda in (None, target.cuda),
         not public.is_prerelease,
@@ -170,8 +171,10 @@ def _notes(candidate: Candidate) -> tuple[str, ...]:
     notes = []
     if candidate.sha256 is None:
         notes.append("its source gives no hash")
+    if candidate.yanked is not None:
+        notes.append(yanked_words(candidate.yanked))
     if candidate.version.is_prerelease:
-        notes.append("a pre-release: there is no final release for this target")
+        notes.append("a pre-release: no final release fits")
     if candidate.label.cuda_major is None:
         notes.append("its name does not say which CUDA it is for")
     if candidate.label.torch_readings:

@@ -106,7 +106,7 @@ def mismatches(
     if candidate.inside:
         yield from mismatches_inside(candidate.inside, candidate.label, target)
     if candidate.yanked is not None and not _is_exact(requirement.specifier):
-        yield Mismatch(aspect=Aspect.YANKED, reason=f"was yanked: {printable(candidate.yanked) or 'no reason given'}")
+        yield Mismatch(aspect=Aspect.YANKED, reason=yanked_words(candidate.yanked))
 
 
 def group_fits(place: ListingPlace, group: LinkGroup, target: TargetEnvironment, facts: Compatibility) -> bool:
@@ -291,6 +291,11 @@ def within(specifier: str | None, version: Version) -> bool:
 
 
 _range: Final = functools.cache(read_range)
+
+
+def yanked_words(reason: str) -> str:
+    """Return the words for a yanked file, whose reason may be empty."""
+    return f"was yanked: {printable(reason) or 'no reason given'}"
 
 
 def _is_exact(specifier: SpecifierSet) -> bool:

@@ -183,6 +183,7 @@ def _pyproject(path: Path, python: Path | None) -> Project:
         PoetryProject,
         UvProject,
         find_workspace,
+        hatch_environments,
         is_made_by_uv,
     )
     from wheelmill.installers.uv import find_uv
@@ -203,7 +204,7 @@ def _pyproject(path: Path, python: Path | None) -> Project:
         )
     if tool:
         return (PoetryProject if tool == "poetry" else PdmProject)(path=path, python=python)
-    if tables.table("tool", "hatch", "envs") is not None:
+    if hatch_environments(folder) is not None:
         return HatchProject(path=path, python=python)
     named = python.parent.parent if python else None
     environment = named if named and _is_environment(named) else _environment_beside(folder)

@@ -253,9 +253,17 @@ class PdmProject(LockedProject):
         self._run(progress, "venv", "create", python)
 
 
+def hatch_environments(folder: Path, *keys: str) -> Mapping[str, Any] | None:
+    """The table of Hatch's environments, or one of them: in ``hatch.toml``, else in ``pyproject.toml``."""
+    own = TomlTables.read(folder / "hatch.toml")
+    if own.table("envs") is not None:
+        return own.table("envs", *keys)
+    return TomlTables.read(folder / "pyproject.toml").table("tool", "hatch", "envs", *keys)
+
+
 @dataclass(frozen=True, kw_only=True)
 class HatchProject(ToolProject):
-    """Folder with ``tool.hatch.envs`` in its ``pyproject.toml``; see `Project`."""
+    """Folder with environments of Hatch; see `Project`."""
 
     tool = "hatch"
 
@@ -274,7 +282,7 @@ class HatchProject(ToolProject):
     def check_install(self) -> None:
         """Refuse to install if hatch is missing, or is set to skip the project's dependencies."""
         super().check_install()
-        default = self._read().table("tool", "hatch", "envs", "default") or {}
+        default = hatch_environments(self.root, "default") or {}
         if default.get("skip-install") or default.get("detached"):
             raise UsageError(
                 "hatch-skips-install",

@@ -1,14 +1,21 @@
 """Defaults of options in a project's ``[tool.wheelmill]``."""
 
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tomlkit
 import typer
+from packaging.requirements import Requirement
 from typer.core import TyperGroup
 
 from tests.refusals import coded
+from tests.unit.client.targets import FLASH_ATTN, resolution
 from wheelmill.cli import application
+from wheelmill.client.project.change import add_wheels
+from wheelmill.client.project.pyproject import PyprojectEditor, UvPyproject
+from wheelmill.client.project.tools import PdmPyproject, PoetryPyproject
 from wheelmill.errors import UsageError
 
 TABLE = (
@@ -62,3 +69,13 @@ def test_a_wrong_setting_names_file_and_expected_value(line: str, code: str, say
     for command in ("resolve", "list"):  # which has no timeout
         with pytest.raises(UsageError, check=coded(code, f"{tmp_path / 'pyproject.toml'}: tool.wheelmill.{says}")):
             parsed(tmp_path, line, command, "demo")
+
+
+@pytest.mark.parametrize("editor", [PyprojectEditor, UvPyproject, PdmPyproject, PoetryPyproject])
+def test_no_record_of_an_added_wheel_is_an_unknown_setting(editor: type[PyprojectEditor], tmp_path: Path) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_text('[tool.poetry.dependencies]\ntorch = "^2.11"\n')
+    add_wheels(editor.read(path), [Requirement("flash-attn")], [resolution(FLASH_ATTN)]).write()
+    records = tomllib.loads(path.read_text())["tool"]["wheelmill"]
+    assert records
+    assert parsed(tmp_path, tomlkit.dumps(records), "list")

@@ -8,10 +8,12 @@ from packaging.version import Version
 
 from tests.page_server import Answer, PageServer, in_pieces, links_page
 from tests.refusals import coded
-from tests.unit.client.conftest import TARGET, Resolve, chosen
+from tests.unit.client.conftest import TARGET, Resolve, candidates, chosen
 from tests.wheels import wheel_name as name
+from wheelmill.client.choose.choice import choose
 from wheelmill.client.choose.resolve import Search, resolve
 from wheelmill.client.records import Resolution
+from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, Platform, TorchVersion, project_name
 from wheelmill.wheel.name import AliasWheel
@@ -28,6 +30,17 @@ def test_the_targets_own_cuda_comes_before_a_higher_version_for_an_older_one(res
     assert chosen(resolved([older], "demo")) == older
     same = [name(label="cu12torch2.8"), name(label="cu128torch2.8")]
     assert chosen(resolved(same, "demo")) == same[1]
+
+
+def test_a_yanked_wheel_is_taken_for_a_pin_only_if_no_other_fits_and_named_so(facts: Compatibility) -> None:
+    """https://peps.python.org/pep-0592/#installers."""
+    rebuilt, kept = sorted(candidates([name(), name(tag="2-cp312-cp312")]), key=lambda wheel: wheel.build, reverse=True)
+    yanked = replace(rebuilt, yanked="it crashes")
+    wanted, project = [Requirement("demo==1.0")], kept.project
+    (choice,) = choose(wanted, TARGET, {project: [kept, yanked]}, facts).choices.values()
+    assert choice.candidate == kept
+    (choice,) = choose(wanted, TARGET, {project: [yanked]}, facts).choices.values()
+    assert any(note.startswith("was yanked") and "it crashes" in note for note in choice.notes)
 
 
 def test_joined_digits_are_read_by_what_exists_and_two_readings_are_said(resolved: Resolve) -> None:

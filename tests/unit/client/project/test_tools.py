@@ -13,7 +13,7 @@ from tests.unit.client.targets import ARM, CHOSEN, FLASH_ATTN, LINUX, candidate,
 from wheelmill.client.project.change import add_wheels, remove_packages
 from wheelmill.client.project.declared import read_declared, torch_indexes
 from wheelmill.client.project.pyproject import EXTRAS, GROUPS, PyprojectEditor, UvPyproject
-from wheelmill.client.project.tools import PdmPyproject, PoetryPyproject, specifiers_of
+from wheelmill.client.project.tools import HatchProject, PdmPyproject, PoetryPyproject, specifiers_of
 from wheelmill.errors import UsageError
 from wheelmill.names import TORCH, CudaVersion, ProjectName, project_name
 
@@ -240,3 +240,21 @@ def test_a_removed_wheel_leaves_no_blank_line(
     assert "flash-attn" in path.read_text()
     remove_packages(editor.read(path), [FLASH]).write()
     assert path.read_text() == had
+
+
+@pytest.mark.parametrize(
+    ("own", "is_refused"), [("", True), ("[envs.default]\n", False), ("[envs.default]\nskip-install = true\n", True)]
+)
+def test_the_environments_in_hatch_toml_replace_those_in_pyproject_toml(
+    own: str, *, is_refused: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "hatch").symlink_to("/bin/true")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (tmp_path / "pyproject.toml").write_text("[tool.hatch.envs.default]\nskip-install = true\n")
+    (tmp_path / "hatch.toml").write_text(own)
+    project = HatchProject(path=tmp_path / "pyproject.toml", python=None)
+    if is_refused:
+        with pytest.raises(UsageError, check=coded("hatch-skips-install")):
+            project.check_install()
+    else:
+        project.check_install()
