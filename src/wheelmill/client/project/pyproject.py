@@ -232,11 +232,14 @@ class PyprojectEditor(TomlTables):
     def _dependencies(self) -> Iterator[tuple[tuple[str, ...], int, Requirement]]:
         """Yield each dependency, with its list and its place there; of several lists that have it, the first counts."""
         lists: dict[ProjectName, tuple[str, ...]] = {}
-        named = ((*table, each) for table in (EXTRAS, GROUPS) for each in self.table(*table) or ())
-        for keys in dict.fromkeys((self.list_keys, PROJECT_LIST, *named)):
+        for keys in dict.fromkeys((self.list_keys, PROJECT_LIST, *self._named_lists())):
             for place, requirement in self._listed(keys):
                 if lists.setdefault(canonicalize_name(requirement.name), keys) == keys:
                     yield keys, place, requirement
+
+    def _named_lists(self) -> Iterator[tuple[str, ...]]:
+        """Yield the lists of extras and of dependency groups."""
+        return ((*table, each) for table in (EXTRAS, GROUPS) for each in self.table(*table) or ())
 
     def _listed(self, keys: tuple[str, ...]) -> Iterator[tuple[int, Requirement]]:
         return self._parse(".".join(keys), (self.table(*keys[:-1]) or {}).get(keys[-1]))

@@ -321,6 +321,11 @@ _WRITTEN = "torch-as-written"
 """The key of tool.wheelmill with the TOML of a dependency on torch."""
 
 
+def _table_of(keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Poetry's own table for a list of dependencies."""
+    return ("tool", "poetry", "group", keys[-1], "dependencies") if keys[:-1] == GROUPS else _DEPENDENCIES
+
+
 class PoetryPyproject(IndexTables):
     """``pyproject.toml`` of a Poetry project."""
 
@@ -336,19 +341,28 @@ class PoetryPyproject(IndexTables):
         return "dependencies" not in (self.table("project") or {}) and self.table(*_DEPENDENCIES) is not None
 
     def _is_own(self, project: ProjectName) -> bool:
-        """True if a dependency stands, or will stand, in Poetry's own table."""
-        return self._is_old and self._keys_of(project) == PROJECT_LIST
+        """True if a dependency stands, or will stand, in a table of Poetry's own."""
+        return self._is_table(self._keys_of(project))
+
+    def _is_table(self, keys: tuple[str, ...]) -> bool:
+        """True if Poetry's own table is in the place of a list; beside one it only has sources."""
+        if keys[:-1] != GROUPS:
+            return self._is_old and keys == PROJECT_LIST
+        return keys[-1] not in (self.table(*GROUPS) or {}) and self.table(*_table_of(keys)) is not None
+
+    def _named_lists(self) -> Iterator[tuple[str, ...]]:
+        yield from super()._named_lists()
+        yield from ((*GROUPS, name) for name in self.table("tool", "poetry", "group") or ())
 
     def _listed(self, keys: tuple[str, ...]) -> Iterator[tuple[int, Requirement]]:
         """Yield the dependencies of a list, only the name of one that PEP 508 cannot express."""
-        if not (self._is_old and keys == PROJECT_LIST):
+        if not self._is_table(keys):
             return super()._listed(keys)
-        items = (self.table(*_DEPENDENCIES) or {}).items()
+        items = (self.table(*_table_of(keys)) or {}).items()
         return enumerate(Requirement(text) for name, value in items if name != "python" for text in _texts(name, value))
 
     def _sources_of(self, project: ProjectName) -> tuple[str, ...]:
-        *table, name = self.lists.get(project, self.list_keys)
-        return ("tool", "poetry", "group", name, "dependencies") if tuple(table) == GROUPS else _DEPENDENCIES
+        return _table_of(self._keys_of(project))
 
     def choose_list(self, keys: tuple[str, ...]) -> None:
         """Write new dependencies into a list; an extra of ``[project]`` needs that table."""
@@ -367,7 +381,7 @@ class PoetryPyproject(IndexTables):
         if not self._is_own(project):
             super().write_dependencies(project, texts)
             return
-        table, key = self.make_table(*_DEPENDENCIES), self._source_key(project)
+        table, key = self.make_table(*self._sources_of(project)), self._source_key(project)
         values = [_constraint_of(Requirement(text), table.get(key)) for text in texts]
         if values:
             set_key(table, key, values[0] if len(values) == 1 else values)
@@ -377,7 +391,9 @@ class PoetryPyproject(IndexTables):
     def keep_torch_for(self, linked: Iterable[ProjectName]) -> None:
         """Also record the dependency on torch in Poetry's own syntax, because PEP 508 spells ``^2.0`` differently."""
         ours = self.make_table("tool", "wheelmill")
-        torch = (self.table(*_DEPENDENCIES) or {}).get(self._source_key(TORCH)) if self._is_own(TORCH) else None
+        torch = (
+            (self.table(*self._sources_of(TORCH)) or {}).get(self._source_key(TORCH)) if self._is_own(TORCH) else None
+        )
         if "torch-was" not in ours and isinstance(torch, String | InlineTable | Array):
             ours[_WRITTEN] = torch.as_string()
         super().keep_torch_for(linked)
@@ -399,7 +415,7 @@ class PoetryPyproject(IndexTables):
             ) from None
         self.prune("tool", "wheelmill", _WRITTEN)
         if self.dependencies_on(TORCH) == had:
-            self.make_table(*_DEPENDENCIES)[self._source_key(TORCH)] = written
+            self.make_table(*self._sources_of(TORCH))[self._source_key(TORCH)] = written
             self._drop_unused_indexes()
 
     def draw_from(self, project: ProjectName, pins: Sequence[Pin]) -> None:
@@ -408,7 +424,7 @@ class PoetryPyproject(IndexTables):
             super().draw_from(project, pins)
             self._keep_elsewhere(project, pins)
             return
-        table, key = self.make_table(*_DEPENDENCIES), self._source_key(project)
+        table, key = self.make_table(*self._sources_of(project)), self._source_key(project)
         had = table.get(key)
         holder: Any = had if isinstance(had, list) else table
         places = range(len(had)) if isinstance(had, list) else [key] if had is not None else []

@@ -14,10 +14,12 @@ from wheelmill.client.project.change import add_wheels, remove_packages
 from wheelmill.client.project.declared import read_declared, torch_indexes
 from wheelmill.client.project.pyproject import EXTRAS, GROUPS, PyprojectEditor, UvPyproject
 from wheelmill.client.project.tools import HatchProject, PdmPyproject, PoetryPyproject, specifiers_of
+from wheelmill.client.records import Resolution
 from wheelmill.errors import UsageError
 from wheelmill.names import TORCH, CudaVersion, ProjectName, project_name
 
 FLASH = project_name("flash-attn")
+PLAIN = '[project]\nname = "mine"\nversion = "1"\nrequires-python = ">=3.11"\n'
 PROJECT = "[tool.poetry.dependencies]\ntorch = {torch}\n\n[tool.other]\n"
 
 
@@ -54,6 +56,22 @@ def test_how_a_person_wrote_torch_comes_back(torch: str, tmp_path: Path) -> None
     torch_after_adding(torch, tmp_path)
     remove_packages(PoetryPyproject.read(tmp_path / "pyproject.toml"), [FLASH]).write()
     assert (tmp_path / "pyproject.toml").read_text() == PROJECT.format(torch=torch)
+
+
+@pytest.mark.parametrize("torch", ["'~2.11'  # mine", '{version = "^2.11", source = "near"}'])
+@pytest.mark.parametrize("chosen", [CHOSEN, resolution(FLASH_ATTN)])
+def test_torch_in_a_table_of_a_group_comes_back(torch: str, chosen: Resolution, tmp_path: Path) -> None:
+    path, group = tmp_path / "pyproject.toml", (*GROUPS, "train")
+    had = f"{PLAIN}dependencies = []\n\n[tool.poetry.group.train.dependencies]\ntorch = {torch}\n"
+    path.write_text(had)
+    pyproject = PoetryPyproject.read(path)
+    pyproject.choose_list(group)
+    add_wheels(pyproject, [Requirement("flash-attn")], [chosen]).write()
+    added = PoetryPyproject.read(path)
+    assert added.lists == {TORCH: group, FLASH: group}
+    assert added.table(*GROUPS) is None
+    remove_packages(added, [FLASH]).write()
+    assert path.read_text() == had
 
 
 @pytest.mark.parametrize(
