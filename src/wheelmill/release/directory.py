@@ -15,15 +15,22 @@ from datetime import datetime
 from pathlib import Path
 from urllib.parse import quote
 
-from wheelmill.errors import ReleaseError
+from wheelmill.errors import ReleaseError, UsageError
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.release.ledger.ledger import Ledger, Opened, write_archive
+from wheelmill.release.ledger.ledger import MAX_BYTES, Ledger, Opened, write_archive
 from wheelmill.release.ledger.records import date_tags, is_like_date_tag
 from wheelmill.release.ledger.releases import ReadFiles, WantedFiles
 from wheelmill.release.manifest import MANIFEST, entry_of, manifest_of
 from wheelmill.release.store import PlainStore, Publication, RefusedWheel, checked_wheel, files_beside, files_of_release
 from wheelmill.smoke.verdict import TestedWheel
-from wheelmill.system.files import PUBLIC_FILE, copy_file, make_public_folder, sha256_of_bytes, write_bytes
+from wheelmill.system.files import (
+    PUBLIC_FILE,
+    copy_file,
+    make_public_folder,
+    read_bounded,
+    sha256_of_bytes,
+    write_bytes,
+)
 from wheelmill.system.folders import remove_tree
 from wheelmill.system.locks import hold, wait_silently
 from wheelmill.system.progress import Clock, Progress
@@ -100,7 +107,9 @@ class DirectoryStore(PlainStore):
         for tag in wanted:
             path = self.directory / tag / filename
             try:
-                yield tag, path.read_bytes()
+                yield tag, read_bounded(path, MAX_BYTES)
+            except UsageError as error:  # no regular file, or one without end
+                yield tag, ReleaseError("release-unreadable", str(error))
             except OSError as error:
                 yield tag, ReleaseError("release-unreadable", f"{path} cannot be read: {error.strerror}")
 

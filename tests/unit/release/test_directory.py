@@ -3,6 +3,7 @@
 import errno
 import hashlib
 import json
+import os
 import shutil
 import zipfile
 from pathlib import Path
@@ -17,10 +18,11 @@ from tests.releases import manifests_in, store_in
 from tests.unit.build.conftest import PROVENANCE
 from tests.unit.release.conftest import NOW, certified_wheel, everything_in
 from wheelmill.errors import ReleaseError
+from wheelmill.names import ReleaseTag
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.ledger.records import LedgerState
 from wheelmill.release.ledger.releases import published, rebuild
-from wheelmill.release.manifest import listed_of
+from wheelmill.release.manifest import MANIFEST, listed_of
 from wheelmill.release.publish import publish
 from wheelmill.system.files import PUBLIC_FILE, write_bytes
 
@@ -171,6 +173,20 @@ def test_an_unreadable_manifest_stops_nobody(content: str | None, store: Directo
     assert manifests_in(store, warnings.append) == (listed_of(manifest),)
     assert len(warnings) == 2
     assert all("gh release delete v2026-11-20 --cleanup-tag" in text for text in warnings)
+
+
+def test_a_manifest_that_is_no_regular_file_is_never_opened(store: DirectoryStore, tmp_path: Path) -> None:
+    (manifest,) = publish(store, [certified_wheel(tmp_path / NAME)], now=NOW).releases
+    pipe, endless = ReleaseTag("v2026-11-19"), ReleaseTag("v2026-11-20")
+    for tag in (pipe, endless):
+        (store.directory / tag).mkdir()
+    os.mkfifo(store.directory / pipe / MANIFEST)
+    (store.directory / endless / MANIFEST).symlink_to("/dev/zero")
+    read = dict(store.read_each(dict.fromkeys((pipe, endless, manifest.tag)), MANIFEST))
+    assert isinstance(read.pop(manifest.tag), bytes)
+    for tag, error in read.items():
+        assert isinstance(error, ReleaseError)
+        assert coded("release-unreadable", tag)(error)
 
 
 def test_a_file_with_a_tags_name_is_no_release(store: DirectoryStore, tmp_path: Path) -> None:
