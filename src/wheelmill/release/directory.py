@@ -51,9 +51,11 @@ class LedgerFile:
     def read(self, seen: str | None) -> tuple[str | None, bytes | None]:
         """See `LedgerPlace.read`; the revision is the hash of the archive."""
         try:
-            archive = self.path.read_bytes()
+            archive = read_bounded(self.path, MAX_BYTES)
         except FileNotFoundError:
             return None, None
+        except UsageError as error:  # no regular file, or one without end
+            raise ReleaseError("ledger-unreadable", str(error)) from None
         except OSError as error:
             raise ReleaseError("ledger-unreadable", f"{self.path} cannot be read: {error.strerror}") from None
         revision = sha256_of_bytes(archive)

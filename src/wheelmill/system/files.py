@@ -10,6 +10,7 @@ import errno
 import hashlib
 import os
 import shutil
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -55,7 +56,7 @@ def sha256_of_bytes(content: bytes) -> Sha256:
 
 def read_start(path: Path, most: int) -> bytes:
     """Read a regular file up to one byte past a limit, so that the caller can detect a longer one; no other exists."""
-    if not path.is_file():
+    if not stat.S_ISREG(path.stat().st_mode):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     with path.open("rb") as file:
         return file.read(most + 1)

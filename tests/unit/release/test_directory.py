@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -187,6 +188,14 @@ def test_a_manifest_that_is_no_regular_file_is_never_opened(store: DirectoryStor
     for tag, error in read.items():
         assert isinstance(error, ReleaseError)
         assert coded("release-unreadable", tag)(error)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")], ids=["pipe", "endless"])
+def test_a_ledger_that_is_no_regular_file_is_never_opened(make: Callable[[Path], None], store: DirectoryStore) -> None:
+    store.directory.mkdir()
+    make(store.directory / "ledger.tar.gz")
+    with pytest.raises(ReleaseError, check=coded("ledger-unreadable", "ledger.tar.gz")):
+        published(store, pytest.fail)
 
 
 def test_a_file_with_a_tags_name_is_no_release(store: DirectoryStore, tmp_path: Path) -> None:
