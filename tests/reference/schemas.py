@@ -14,6 +14,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from tests.reference.outputs import outputs
 from tests.source_code import attribute_docstrings
+from wheelmill.config.fields import describe_keys
 
 Schema = dict[str, Any]
 
@@ -47,6 +48,7 @@ def file_of(name: str) -> str:
 @functools.cache
 def schema_of(name: str) -> Schema:
     """Describe an output."""
+    describe_keys()
     several: Any = list[outputs()[name]]  # type: ignore[misc]  # a type has no configuration of its own
     adapter = TypeAdapter(several, config=ConfigDict(use_attribute_docstrings=True))
     made = _tidy(adapter.json_schema(mode="serialization", schema_generator=_Described))

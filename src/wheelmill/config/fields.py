@@ -60,11 +60,12 @@ class Unquoted:
 class Entry:
     """Keys and values, none of them unknown. A model is a frozen dataclass that has this base."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = {
-        "extra": "forbid",
-        "arbitrary_types_allowed": True,
-        "use_attribute_docstrings": True,
-    }
+    __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid", "arbitrary_types_allowed": True}
+
+
+def describe_keys() -> None:
+    """Describe the keys in JSON schemas by their docstrings from now on: pydantic parses the source of each model."""
+    Entry.__pydantic_config__["use_attribute_docstrings"] = True
 
 
 class ConfigFile(Entry):

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from packaging.specifiers import SpecifierSet
+from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, NoDefault
 from pydantic_core.core_schema import WithDefaultSchema
 
-from wheelmill.config.fields import ConfigFile, KeyPath
+from wheelmill.config.fields import ConfigFile, KeyPath, describe_keys
 from wheelmill.config.model import Config, Listing, Lock, Package
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.config.model.files import Images, Removed, Yanked
@@ -24,7 +25,7 @@ from wheelmill.config.model.package import Packages
 from wheelmill.config.model.package_parts import DEFAULT_ARCHITECTURES
 from wheelmill.config.package_fields import ISOLATED
 from wheelmill.config.pyproject import PYPROJECT, Pyproject
-from wheelmill.config.yaml import adapter_of, faults_at, read_file
+from wheelmill.config.yaml import faults_at, read_file
 from wheelmill.errors import ConfigurationError, UsageError
 from wheelmill.names import ProjectName, ProjectVersion
 from wheelmill.system import own_installation
@@ -210,9 +211,10 @@ def generated_files(directory: Path) -> Mapping[str, bytes]:
 
     The facts are generated only if their file exists, because the client reads the shipped facts alone.
     """
+    describe_keys()
     schemas = {}
     for name, model in _MODELS.items():
-        schema = adapter_of(model).json_schema(schema_generator=_AsWritten)
+        schema = TypeAdapter(model).json_schema(schema_generator=_AsWritten)
         content = {"$schema": GenerateJsonSchema.schema_dialect, **schema}
         schemas[name] = json.dumps(content, indent=2, ensure_ascii=False).encode() + b"\n"
     return schemas | ({FACTS: facts_json(directory)} if (directory / FACTS).exists() else {})
