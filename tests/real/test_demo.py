@@ -47,6 +47,7 @@ def test_two_people_build_one_hash(target: tuple[str | Path, ...], wheelmill: Co
     assert "pkg:pypi/wheelmill-demo" not in bill
 
 
+@pytest.mark.nightly
 def test_one_hash_is_built_by_one_job_and_by_three(wheelmill: Command, tmp_path: Path) -> None:
     """Each job is a machine of its own; the last one has what the others compiled."""
     build = ("build", "wheelmill-demo", "--config", divisible_demo(tmp_path / "config"), *TARGET[3:])

@@ -37,7 +37,7 @@ def test_the_client_lists_what_is_installed(environment: Path) -> None:
     run(environment, "wheelmill", "list", "--json", cwd=environment)
 
 
-@sampled("tests", TESTED, "cli", "web", "release/s3")
+@sampled("tests", TESTED, "cli", "release/s3")
 def test_the_tests_pass(tests: str, environment: Path) -> None:
     without = ("-p", "no:cacheprovider", "-p", "no:anyio")  # a plugin of a dependency's, which warns
     run(environment, "python", "-m", "pytest", "--quiet", *without, ROOT / "tests" / "unit" / tests, cwd=ROOT)

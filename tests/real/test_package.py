@@ -81,7 +81,7 @@ def test_the_same_commit_gives_the_same_bytes(built: Path, tmp_path: Path) -> No
 
 
 @sampled(
-    ("pythons", "extra"), product(((OLDEST,), NEWEST), ("", "[factory,s3]")), ((OLDEST,), ""), (NEWEST, "[factory,s3]")
+    ("pythons", "extra"), product(((OLDEST,), NEWEST), ("", "[factory,s3]")), (NEWEST, ""), ((OLDEST,), "[factory,s3]")
 )
 def test_commands_start(built: Path, tmp_path: Path, pythons: tuple[str, ...], extra: str) -> None:
     environment = environment_of(pythons, tmp_path / "environment")

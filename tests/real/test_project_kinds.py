@@ -269,7 +269,7 @@ def test_a_script_runs_with_what_was_added(variables: dict[str, str], tmp_path: 
     assert (tmp_path / "train.py").read_text().endswith(text.partition("\n")[2])
 
 
-@sampled("kind", [*KINDS, "poetry elsewhere", "hatch elsewhere"], "uv", "poetry elsewhere", "hatch elsewhere")
+@sampled("kind", [*KINDS, "poetry elsewhere", "hatch elsewhere"], "poetry elsewhere")
 def test_all_commands_use_the_same_environment(kind: str, variables: dict[str, str], tmp_path: Path) -> None:
     name, _, elsewhere = kind.partition(" ")
     case = KINDS[name]
