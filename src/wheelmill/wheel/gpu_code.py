@@ -19,7 +19,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from mmap import mmap
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from wheelmill.errors import UnreadableError
 from wheelmill.names import Architecture, CudaVersion
@@ -200,47 +200,76 @@ def _gpus_of(code: str, gpus: Iterable[Architecture]) -> frozenset[Architecture]
     return frozenset(gpu for gpu in gpus if runs(Architecture.of_code(code), gpu))
 
 
+class _Target(NamedTuple):
+    """What code is for, in the order in which it is listed."""
+
+    kind: int
+    number: int
+    feature: str
+
+    @property
+    def name(self) -> str:
+        """Name as in nvcc's options: ``sm_90a``, or ``compute_120`` for portable assembly."""
+        return f"{_NAMED[self.kind]}_{self.number}{self.feature}"
+
+
+class _Entry(NamedTuple):
+    """Code in a fat binary: its flags, and where its header, its code and what follows start."""
+
+    target: _Target
+    flags: int
+    header: int
+    code: int
+    end: int
+
+
 def read_device_code(
     content: bytes | mmap, start: int = 0, stop: int | None = None, *, kernels: KernelReader | None = None
 ) -> DeviceCode:
     """List the code in a ``.nv_fatbin`` section by its headers; `kernels` reads the names of kernels."""
-    sizes: dict[int, Counter[tuple[int, str]]] = {_PTX: Counter(), _CUBIN: Counter()}
-    table: defaultdict[str, set[str]] = defaultdict(set)
+    sizes: Counter[_Target] = Counter()
+    targets: defaultdict[str, set[str]] = defaultdict(set)
     unread: set[str] = set()
-    at, stop = start, len(content) if stop is None else stop
+    for entry in _entries(content, start, len(content) if stop is None else stop):
+        size, name, names = entry.end - entry.code, entry.target.name, None
+        sizes[entry.target] += size
+        if kernels and kernels.can_read(size):
+            header, code = content[entry.header : entry.code], content[entry.code : entry.end]
+            names = kernels.read(header, code, entry.flags, is_ptx=entry.target.kind == _PTX)
+        if names is None:
+            unread.add(name)
+        for kernel in names or ():
+            targets[kernel].add(name)
+    sass = {target.name: sizes[target] for target in sorted(sizes) if target.kind == _CUBIN}
+    ptx = {target.name: sizes[target] for target in sorted(sizes) if target.kind == _PTX}
+    return DeviceCode(
+        sass=tuple(sass),
+        ptx=tuple(ptx),
+        sizes=sass | ptx,
+        kernels={kernel: frozenset(names) for kernel, names in targets.items()},
+        unread=frozenset(unread),
+    )
+
+
+def _entries(content: bytes | mmap, start: int, stop: int) -> Iterator[_Entry]:
+    at = start
     while (at := _next_container(content, at, stop)) >= 0:
         _magic, _version, header, size = _CONTAINER.unpack_from(content, at)
         end = at + header + size
         if header < _CONTAINER.size or end > stop:
             raise UnreadableError("fatbin-cut-off", "the fat binary section ends inside a container")
-        entry = at + header
-        while entry + _ENTRY.size <= end:
-            kind, entry_header, entry_size, architecture, flags = _ENTRY.unpack_from(content, entry)
-            if entry_header < _ENTRY.size:
+        at += header
+        while at + _ENTRY.size <= end:
+            kind, header, size, number, flags = _ENTRY.unpack_from(content, at)
+            if header < _ENTRY.size:
                 raise UnreadableError("fatbin-entry", "the fat binary section has an entry without a header")
-            code, entry_at = entry + entry_header, entry
-            entry = code + entry_size
-            if entry > end:
+            code = at + header
+            if code + size > end:
                 raise UnreadableError("fatbin-entry", "the fat binary section has an entry that leaves its container")
-            if kind in _NAMED and architecture in _ARCHITECTURES:
-                sizes[kind][architecture, _feature(flags)] += entry_size
-                name, names = f"{_NAMED[kind]}_{architecture}{_feature(flags)}", None
-                if kernels and kernels.can_read(entry_size):
-                    names = kernels.read(content[entry_at:code], content[code:entry], flags, is_ptx=kind == _PTX)
-                if names is None:
-                    unread.add(name)
-                for written in names or ():
-                    table[written].add(name)
+            if kind in _NAMED and number in _ARCHITECTURES:
+                yield _Entry(_Target(kind, number, _feature(flags)), flags, at, code, code + size)
+            at = code + size
         at = end
-    sass = {f"sm_{number}{feature}": sizes[_CUBIN][number, feature] for number, feature in sorted(sizes[_CUBIN])}
-    ptx = {f"compute_{number}{feature}": sizes[_PTX][number, feature] for number, feature in sorted(sizes[_PTX])}
-    return DeviceCode(
-        sass=tuple(sass),
-        ptx=tuple(ptx),
-        sizes=sass | ptx,
-        kernels={name: frozenset(codes) for name, codes in table.items()},
-        unread=frozenset(unread),
-    )
 
 
 def _next_container(content: bytes | mmap, at: int, stop: int) -> int:
