@@ -47,6 +47,7 @@ LOCKED = ("base-1.0", "checker-1.0")
 STAND_IN = """#!/bin/sh
 case "$*" in
 -c*) exit 0 ;;
+*/dev/stdin*) cat >own_pip ;;
 "-m venv"*) mkdir -p .venv/bin && cp "$0" .venv/bin/python ;;
 *) cp .venv/wheelmill-setup marker_at_pip ;;
 esac
@@ -115,6 +116,16 @@ def test_pip_takes_what_is_locked_and_resolves_nothing(clone: Path) -> None:
     (clone / "requirements.lock").write_text("# a third one\n")
     assert set_up(clone).returncode == 0
     assert asked(clone) == ["own.txt -m venv .venv", *ASKED_OF_PIP]
+
+
+@pytest.mark.usefixtures("stand_in")
+def test_the_pip_of_the_lock_comes_first(clone: Path) -> None:
+    pinned = "pip==26.3 \\\n    --hash=sha256:1 \\\n    --hash=sha256:2\n"
+    (clone / "requirements.lock").write_text(f"base==1.0 \\\n    --hash=sha256:3\n{pinned}pip-api==1.0 \\\n")
+    assert set_up(clone).returncode == 0
+    assert (clone / "own_pip").read_text() == pinned
+    own_pip = f"{QUIET_PIP} install --quiet --require-hashes --no-deps --only-binary :all: -r /dev/stdin"
+    assert asked(clone)[1:] == [own_pip, *ASKED_OF_PIP]
 
 
 @pytest.mark.usefixtures("stand_in")
