@@ -72,6 +72,14 @@ def project_version(text: str) -> ProjectVersion:
         raise ValueError(f"expected a version such as '2.8.3' (PEP 440), not {text!r}") from None
 
 
+def version_or_none(text: str) -> Version | None:
+    """Parse a version (PEP 440); None if it is invalid."""
+    try:
+        return Version(text)
+    except InvalidVersion:
+        return None
+
+
 def is_sha256(text: str) -> bool:
     """True if a text is a `Sha256`."""
     return _SHA256.fullmatch(text) is not None

@@ -6,12 +6,12 @@ from typing import Final
 from packaging.requirements import Requirement
 from packaging.version import Version
 
+from wheelmill.client.choose.finder import Finder
 from wheelmill.client.choose.fit import mismatches
 from wheelmill.client.choose.resolve import read_facts
 from wheelmill.client.lock.pins import pins_of
-from wheelmill.client.records import Choice, Resolution, Source, SourceKind, TargetEnvironment
+from wheelmill.client.records import Choice, Resolution, Search, Source, SourceKind, TargetEnvironment
 from wheelmill.client.sources.forms import group_links
-from wheelmill.client.sources.listing import ListingPlace, candidates_of
 from wheelmill.client.sources.pages import PageCache, Pages
 from wheelmill.conformance.rule import Document, ExaminedFile, FileContents, ParsedPage
 from wheelmill.conformance.rules import DETAIL_CHECKS, FILE_CHECKS
@@ -70,7 +70,8 @@ def look_at(page: Page) -> Page:
     with PageCache(None) as cache:
         groups = group_links((link.filename, link) for link in page.links)
         cache.store(ADDRESS, base=page.base, following=None, etag=None, modified=None, lifetime=600, groups=groups)
-        for candidate in candidates_of(DEMO, [ListingPlace(source=SOURCE, filled=SOURCE, url=ADDRESS)], Pages(cache)):
+        finder = Finder(sources=[SOURCE], facts=FACTS, pages=Pages(cache, Search()), targets=[TARGET])
+        for candidate in finder.all_candidates(DEMO):
             assert candidate.url.startswith(("https://", "http://"))
             reasons = [each.reason for each in mismatches(candidate, Requirement("demo>=1"), TARGET, FACTS)]
             assert all(reason.isprintable() for reason in reasons)

@@ -4,7 +4,6 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-import tomlkit
 from hypothesis import given
 from hypothesis import strategies as st
 from packaging.requirements import Requirement
@@ -51,7 +50,9 @@ def document(lines: list[str], tail: list[str]) -> str:
 
 
 def read(text: str) -> UvPyproject:
-    return UvPyproject(Path("pyproject.toml"), tomlkit.parse(text))
+    pyproject = UvPyproject(Path("pyproject.toml"))
+    pyproject._load(text)  # noqa: SLF001 - as from a file
+    return pyproject
 
 
 def besides_ours(text: str) -> dict[str, Any]:

@@ -79,7 +79,7 @@ def test_tables_hold_what_was_put_into_them(name: str, text: str) -> None:
     url = f"https://h.example/{text}"
     pins = [Pin(requirement="demo==1", index=Index(name=f"wheelmill-{name}", url=url))]
     for editor in (UvPyproject, PdmPyproject, PoetryPyproject):
-        pyproject = editor.empty(Path("pyproject.toml"))
+        pyproject = editor(Path("pyproject.toml"))
         pyproject.pin(DEMO, pins)
         pyproject.keep_source(DEMO, [text])
         tool = tomllib.loads(pyproject.text)["tool"]
@@ -92,7 +92,7 @@ def test_tables_hold_what_was_put_into_them(name: str, text: str) -> None:
 
 @given(texts.filter(str.isprintable), texts)
 def test_the_block_of_a_script_holds_what_was_put_into_it(text: str, code: str) -> None:
-    script = ScriptEditor.empty(Path("train.py"))
+    script = ScriptEditor(Path("train.py"))
     with suppress(UsageError):
         script._load(code)  # noqa: SLF001 - as from a file
     try:

@@ -15,7 +15,7 @@ from tests.real.conftest import Command, or_nightly
 from tests.unit.client.conftest import TARGET
 from tests.variant_index import PROVIDERS, SEVEN, Properties, gpu, serve_variants
 from tests.wheels import write_wheel
-from wheelmill.client.choose.resolve import Search
+from wheelmill.client.records import Search
 from wheelmill.client.variants.explain import VariantExplanation, VariantVerdict, explain_variants, is_seen
 from wheelmill.client.variants.machine import FORCED_CUDA, FORCED_GPU
 from wheelmill.installers.uv import own_uv

@@ -1,8 +1,8 @@
-"""Records of the client: the target, sources, the available wheels, their inspections, and the choice."""
+"""Records of the client: the target, sources, the available wheels, their inspections, the choice, and its options."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -20,6 +20,7 @@ from packaging.version import Version
 from typing_extensions import TypedDict
 
 from wheelmill.config.model.sources import SourceDescription
+from wheelmill.errors import UsageError
 from wheelmill.names import (
     TORCH,
     Architecture,
@@ -33,7 +34,8 @@ from wheelmill.names import (
     TorchNeed,
     TorchVersion,
 )
-from wheelmill.system.progress import number_of
+from wheelmill.system.progress import QUIET, Progress, number_of
+from wheelmill.web.budget import Budget
 from wheelmill.wheel.label import BuiltFor, has_release_of, needed_torch, pinned_torch
 from wheelmill.wheel.platforms import Libc, tag_places
 from wheelmill.wheel.torch_symbols import TorchWindow
@@ -103,16 +105,11 @@ class LookupOutcome(StrEnum):
     @property
     def is_open(self) -> bool:
         """True if the source gave no useful answer, so that it may have the project all the same."""
-        return self in _OPEN
+        return self in (self.UNREACHABLE, self.LIMITED, self.REFUSED, self.NOT_AN_INDEX)
 
     def __str__(self) -> str:
         """The value in words: ``has none``."""
         return self.value.replace("-", " ")
-
-
-_OPEN: Final = frozenset(
-    {LookupOutcome.UNREACHABLE, LookupOutcome.LIMITED, LookupOutcome.REFUSED, LookupOutcome.NOT_AN_INDEX}
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,20 +133,14 @@ class SourceOutcome:
         return f"{self.url}: {self.detail}"
 
     def is_usual_for(self, source: Source) -> bool:
-        """False if the source did not answer, or the page is missing or has no wheel at all.
-
-        A simple index may well lack a project, and a source the page for a target.
-        """
+        """False without an answer, page or wheel; an index may lack a project, and a template a page for a target."""
         is_index = source.kind is SourceKind.SIMPLE
-        match self.outcome:
-            case LookupOutcome.FOUND:
-                return True
-            case LookupOutcome.HAS_NONE:
-                return is_index or not self.detail
-            case LookupOutcome.ABSENT:
-                return is_index or "{" in source.url
-            case _:
-                return False
+        usual = {
+            LookupOutcome.FOUND: True,
+            LookupOutcome.HAS_NONE: is_index or not self.detail,
+            LookupOutcome.ABSENT: is_index or "{" in source.url,
+        }
+        return usual.get(self.outcome, False)
 
 
 def messages_of(outcomes: Iterable[SourceOutcome]) -> list[str]:
@@ -303,21 +294,21 @@ class WheelInspection:
         """Describe it: ``needs glibc 2.28 and CUDA 13; machine code for sm_90, PTX for sm_90; C++11 ABI``."""
         if self.gone:
             return f"its file is gone: {self.gone}"
-        needs = [f"glibc {self.glibc}"] * bool(self.glibc) + [f"CUDA {self.cuda_major}"] * bool(self.cuda_major)
-        needs += [f"driver {self.driver}"] * bool(self.driver)
-        code = [
-            f"{kind} for {', '.join(each.sm for each in sorted(map(Architecture.parse, each_of)))}"
-            for kind, each_of in (("machine code", self.sass), ("PTX", self.ptx))
-            if each_of
-        ]
-        known = [
-            *([f"needs {' and '.join(needs)}"] if needs else []),
-            *([", ".join(code)] if code else []),
-            *([f"{'C++11' if self.cxx11_abi else 'old C++'} ABI"] if self.cxx11_abi is not None else []),
-            *([str(self.torch_window)] if self.torch_window else []),
-            *([] if self.code_read else ["its compiled code was not read"]),
-        ]
-        return "; ".join(known) or "no compiled code that needs anything"
+        needed = {"glibc": self.glibc, "CUDA": self.cuda_major, "driver": self.driver}
+        needs = " and ".join(f"{name} {oldest}" for name, oldest in needed.items() if oldest)
+        code = ", ".join(
+            f"{kind} for {', '.join(each.sm for each in sorted(map(Architecture.parse, architectures)))}"
+            for kind, architectures in (("machine code", self.sass), ("PTX", self.ptx))
+            if architectures
+        )
+        known = (
+            needs and f"needs {needs}",
+            code,
+            "" if self.cxx11_abi is None else f"{'C++11' if self.cxx11_abi else 'old C++'} ABI",
+            str(self.torch_window or ""),
+            "" if self.code_read else "its compiled code was not read",
+        )
+        return "; ".join(filter(None, known)) or "no compiled code that needs anything"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -429,10 +420,8 @@ class Choice:
     @property
     def needs_torch(self) -> bool:
         """True if it is linked to torch, or may be."""
-        requires = self.requires_dist
-        if self.candidate.label.torch or requires is None:
-            return True
-        return any(canonicalize_name(Requirement(each).name) == TORCH for each in requires)
+        names = (canonicalize_name(Requirement(each).name) for each in self.requires_dist or ())
+        return bool(self.candidate.label.torch) or self.requires_dist is None or TORCH in names
 
 
 Links = frozenset[tuple[ProjectName, ProjectName]]
@@ -477,3 +466,38 @@ class Resolution:
         """The torch that was requested, or that the wheels need; None if none of them is linked to it."""
         is_needed = self.asks_torch or any(choice.needs_torch for choice in self.choices.values())
         return self.environment.torch if is_needed else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """Options for finding wheels, of every command that does so."""
+
+    named: Sequence[str] = ()
+    """Sources that replace those that ship."""
+    extra: Sequence[str] = ()
+    """Sources that come before the others."""
+    declared: Sequence[Source] = ()
+    offline: bool = False
+    """Use only what the cache has."""
+    refresh: bool = False
+    """Ask the server even for pages that are still fresh."""
+    use_cache: bool = True
+    inspect: bool = True
+    """Inspect wheels before choosing."""
+    confirm: bool = False
+    """Ask servers if they still have the file of each inspected wheel, even if the cache knows its content."""
+    other_torch: bool = False
+    """Accept a wheel for another torch if the target's torch has its symbols."""
+    progress: Progress = QUIET
+    budget: Budget = field(default_factory=Budget)
+    """Time for asking servers."""
+
+    def target(self, environment: TargetEnvironment) -> TargetEnvironment:
+        """Return the target, which accepts wheels for other torches if the options do."""
+        if self.other_torch and environment.torch is None:
+            raise UsageError(
+                "no-torch-to-compare",
+                "--allow-other-torch needs a torch to compare with",
+                hint="install it, or give --torch",
+            )
+        return replace(environment, other_torch=self.other_torch)

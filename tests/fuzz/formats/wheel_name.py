@@ -2,8 +2,8 @@
 
 from tests.fuzz.harness import Format
 from tests.fuzz.mutation import mutated_text
+from wheelmill.client.choose.finder import tags_in, version_of
 from wheelmill.client.sources.forms import group_links
-from wheelmill.client.sources.listing import tags_in, version_of
 from wheelmill.web.pages import Form, Link, Page, with_sound_links
 from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.name import VARIANTS_SUFFIX, VariantWheelName, WheelName, is_label, split_label

@@ -7,10 +7,10 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.page_server import Answer, PageServer, links_page
-from wheelmill.client.choose.resolve import Search, read_facts, resolve
-from wheelmill.client.records import Candidate, Resolution, Source, SourceKind, TargetEnvironment
+from wheelmill.client.choose.finder import Finder
+from wheelmill.client.choose.resolve import read_facts, resolve
+from wheelmill.client.records import Candidate, Resolution, Search, Source, SourceKind, TargetEnvironment
 from wheelmill.client.sources.forms import group_links
-from wheelmill.client.sources.listing import ListingPlace, candidates_of
 from wheelmill.client.sources.pages import PageCache, Pages
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion, project_name
@@ -45,6 +45,11 @@ TARGET = TargetEnvironment(
 Resolve = Callable[..., Resolution]
 
 
+def find(*sources: str, target: TargetEnvironment = TARGET, offline: bool = False) -> Resolution:
+    """Choose a wheel of demo from sources, without inspecting it."""
+    return resolve([Requirement("demo")], target, Search(named=sources, offline=offline, inspect=False))
+
+
 @pytest.fixture
 def resolved(server: PageServer) -> Resolve:
     """Resolve requirements among wheels of these names, all on one page."""
@@ -63,15 +68,16 @@ def chosen(resolution: Resolution, project: str = "demo") -> str | None:
     return choice.candidate.filename if choice else None
 
 
-def candidates(names: Iterable[str], project: str = "demo", source: Source | None = None) -> list[Candidate]:
+def candidates(
+    names: Iterable[str], project: str = "demo", source: Source | None = None, *, fitting: bool = False
+) -> list[Candidate]:
     """The candidates that a page with links to these names gives."""
     source = source or Source(name="page", kind=SourceKind.FIND_LINKS, url="http://page.test/")
     with PageCache(None) as cache:
         groups = group_links((name, Link(name, name)) for name in names)
         cache.store(source.url, base=source.url, following=None, etag=None, modified=None, lifetime=0, groups=groups)
-        torches = read_facts().torches_of
-        place = ListingPlace(source=source, filled=source, url=source.url, torches=torches)
-        return candidates_of(project_name(project), [place], Pages(cache))
+        finder = Finder(sources=[source], facts=read_facts(), pages=Pages(cache, Search()), targets=[TARGET])
+        return (finder.fitting_candidates if fitting else finder.all_candidates)(project_name(project))
 
 
 @pytest.fixture(scope="session")

@@ -39,7 +39,7 @@ from wheelmill.wheel.platforms import PLATFORMS
 
 if TYPE_CHECKING:
     from wheelmill.cli.client.outputs import ProjectChange, Remove, ResolutionContent, Update
-    from wheelmill.client.project.find import Project
+    from wheelmill.client.project.tool_project import Project
     from wheelmill.client.records import Resolution
     from wheelmill.names import ProjectName
 
@@ -232,14 +232,13 @@ def _joined(values: Iterable[object], own: object) -> str | None:
 
 
 def _changed_publishers(lock: Path, resolutions: Iterable[Resolution], search: SearchOptions) -> Sequence[str]:
-    from wheelmill.client.lock.files import read_lock
-    from wheelmill.client.lock.publishers import changed_publishers
+    from wheelmill.client.lock.files import changed_publishers, read_lock
 
     if not lock.exists():
         return ()
     chosen = [choice.candidate for each in resolutions for choice in each.choices.values()]
     try:
-        with wheel_cache(search) as (cache, _):
+        with wheel_cache(search) as cache:
             return changed_publishers(read_lock(lock).packages, chosen, cache)
     except UsageError as error:  # it may be another tool's
         return [f"publishers are not compared: {error}"]
@@ -354,12 +353,12 @@ def _change(
         outcome = forecast(resolutions[0], environment, search, edit.contents, beside)
     else:
         is_new = environment is not None and not environment.interpreter.exists()
-        with transaction(project.root, project.files, environment) as outcome, wheel_cache(search) as (cache, shown):
+        with transaction(project.root, project.files, environment) as outcome, wheel_cache(search) as cache:
             edit.write()
             if not target.no_sync:
-                project.install(resolutions, cache, shown)
+                project.install(resolutions, cache)
             elif edit.contents:
-                relock(project, shown, resolutions, offline=cache.offline)
+                relock(project, cache.progress, resolutions, offline=cache.offline)
         made = target.environment_of(project)
         if environment != made:  # its tool makes environments elsewhere
             outcome = EnvironmentChange.between({}, packages_of(made))

@@ -20,8 +20,8 @@ from wheelmill.cli.client.downloads import wheel_cache
 from wheelmill.cli.client.resolve import SearchOptions, demand_attestations, no_wheel_error, print_resolution
 from wheelmill.cli.shared.commands import JsonOption, print_json, say, say_warning
 from wheelmill.cli.shared.options import TargetOptions, check_project, projects_of, with_declared_torch
-from wheelmill.client.choose.resolve import resolve
-from wheelmill.client.choose.suggest import ELSEWHERE
+from wheelmill.client.choose.choice import ELSEWHERE
+from wheelmill.client.choose.resolve import is_pure_on_index, resolve
 from wheelmill.client.records import Resolution
 from wheelmill.errors import UsageError
 from wheelmill.names import TORCH
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from wheelmill.cli.client.outputs import Changed
     from wheelmill.client.install.distributions import InstalledPackage, InstallPlace, PackageChange
     from wheelmill.client.install.installer import DriverNeed
-    from wheelmill.client.project.find import Project
+    from wheelmill.client.project.tool_project import Project
     from wheelmill.client.records import TargetEnvironment
     from wheelmill.names import ProjectName
     from wheelmill.system.progress import Progress
@@ -167,8 +167,8 @@ def forecast(
     if environment is None:
         return EnvironmentChange(plan=plan)
     present = packages_of(environment)
-    with wheel_cache(search) as (cache, shown):
-        after = forecast_packages(resolution, present, beside=beside, cache=cache, progress=shown)
+    with wheel_cache(search) as cache:
+        after = forecast_packages(resolution, present, beside=beside, cache=cache)
     return EnvironmentChange.between(present, after, plan)
 
 
@@ -332,7 +332,6 @@ def requirements_beside(asked: Iterable[Requirement], project: Project) -> list[
 def _with_plain_packages(resolution: Resolution, requirements: Iterable[Requirement], project: Project) -> Resolution:
     """Name the project's own way to add packages that no source has, and that are pure Python."""
     from wheelmill.client.choose.explain import has_namesake
-    from wheelmill.client.lock.environments import has_pure_wheel
 
     silent = {each.project for each in resolution.sources if each.outcome.is_open}
     absent = {name for name, each in resolution.unresolved.items() if each.suggestion == ELSEWHERE} - silent
@@ -345,7 +344,7 @@ def _with_plain_packages(resolution: Resolution, requirements: Iterable[Requirem
         for requirement in requirements
         if (name := canonicalize_name(requirement.name)) in absent
         and not has_namesake(name)
-        and has_pure_wheel(requirement, resolution.environment)
+        and is_pure_on_index(requirement)
     }
     return replace(resolution, unresolved={**resolution.unresolved, **plain})
 

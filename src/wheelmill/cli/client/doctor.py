@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from wheelmill.cli.client.outputs import Doctor
     from wheelmill.client.doctor.examination import Examination
     from wheelmill.client.doctor.remedies import Remedy
-    from wheelmill.client.project.find import Project
+    from wheelmill.client.project.tool_project import Project
 
 
 @with_groups
@@ -132,8 +132,8 @@ def _examine_choice(packages: Sequence[str], target: TargetOptions, search: Sear
     if resolution.unresolved:
         raise no_wheel_error([resolution])
     wheels = [choice.candidate for choice in resolution.choices.values()]
-    with wheel_cache(search) as (cache, shown):
-        defects = [defect for wheel in wheels for defect in defects_of_wheel(wheel, cache, shown)]
+    with wheel_cache(search) as cache:
+        defects = [defect for wheel in wheels for defect in defects_of_wheel(wheel, cache)]
     promised = {each.filename: f"sha256 {each.sha256}" if each.sha256 else "without a promised hash" for each in wheels}
     remedy = Remedy(advice="look for another one with --refresh, or in other sources")
     return Examination(

@@ -80,7 +80,7 @@ def download_bars() -> Iterator[Progress]:
 
 
 @contextmanager
-def wheel_cache(search: SearchOptions) -> Iterator[tuple[WheelCache, Progress]]:
+def wheel_cache(search: SearchOptions) -> Iterator[WheelCache]:
     """Open the cache of wheels, and show downloads into it while the context is open."""
     from concurrent.futures import ThreadPoolExecutor
 
@@ -98,7 +98,7 @@ def wheel_cache(search: SearchOptions) -> Iterator[tuple[WheelCache, Progress]]:
         Web(retries=ATTENDED) as web,
         download_bars() as shown,
     ):
-        yield WheelCache(directory=folder, web=web, threads=threads, offline=search.offline), shown
+        yield WheelCache(directory=folder, web=web, threads=threads, offline=search.offline, progress=shown)
 
 
 def _fault_of(directory: Path) -> OSError | None:

@@ -13,7 +13,7 @@ import typer
 
 from wheelmill.cli.shared.commands import JsonOption, print_json
 from wheelmill.cli.shared.options import TargetOptions, with_groups
-from wheelmill.client.install.wheel_cache import CacheContent, clean_cache, measure_cache
+from wheelmill.client.install.wheel_cache import CacheContent, clean_cache
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.errors import UsageError
 from wheelmill.system.hardware import parallelism_for
@@ -132,7 +132,7 @@ _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w":
 @app.command()
 def info(*, as_json: JsonOption = False) -> None:
     """Show where the cache is and how much it holds."""
-    measured = measure_cache()
+    measured = clean_cache(None, dry_run=True)
     if as_json:
         content: CacheInfo = {
             "schema": "wheelmill.cache-info/1",

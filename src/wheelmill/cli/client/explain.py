@@ -15,9 +15,9 @@ from packaging.utils import canonicalize_name
 from wheelmill.cli.client.resolve import SearchOptions, absence_error, package_argument, print_absences, say_warnings
 from wheelmill.cli.shared.commands import JsonOption, print_json, say
 from wheelmill.cli.shared.options import TargetOptions, projects_of, requirements_of, with_groups
+from wheelmill.client.choose.choice import no_wheel_of
 from wheelmill.client.choose.explain import Assessment, Explanation, Offer, find_offer, has_namesake
 from wheelmill.client.choose.explain import explain as explain_requirement
-from wheelmill.client.choose.suggest import no_wheel_of
 from wheelmill.client.records import Mismatch, WheelInspection
 from wheelmill.client.variants.explain import explain_variants
 from wheelmill.client.variants.machine import property_text
@@ -37,8 +37,7 @@ if TYPE_CHECKING:
         ExplainVariants,
         Refusal,
     )
-    from wheelmill.client.choose.resolve import Search
-    from wheelmill.client.records import Candidate, TargetEnvironment
+    from wheelmill.client.records import Candidate, Search, TargetEnvironment
     from wheelmill.client.variants.explain import VariantExplanation, VariantVerdict
 
 

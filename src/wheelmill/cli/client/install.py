@@ -60,7 +60,7 @@ def install(
 
     Every wheel's hash is checked before anything is installed; exits with 9 if one differs.
     """
-    from wheelmill.client.install.installer import install_chosen, installer_for, interpreter_of, needs_of_choices
+    from wheelmill.client.install.installer import install_chosen, interpreter_of, needs_of_choices
 
     if bool(requirements) == bool(lock):
         raise UsageError("packages-or-lock", "give either packages or --lock FILE")
@@ -79,13 +79,12 @@ def install(
     with exclusive(place.base):
         (resolution,) = resolve_for_all(asked, [target], search, require_attestation=require_attestation)
         check_driver(needs_of_choices(resolution, read_facts()), resolution.environment)
-        interpreter = interpreter_of(resolution.environment)
+        interpreter_of(resolution.environment)  # also before a dry run
         if output.dry_run:
             outcome, installed = forecast(resolution, place, search, {}), Installation(wheels=())
         else:
-            with transaction(place.base, (), place) as outcome, wheel_cache(search) as (cache, shown):
-                installer = installer_for(interpreter, shown, offline=cache.offline)
-                installed = install_chosen(resolution, cache, installer, progress=shown)
+            with transaction(place.base, (), place) as outcome, wheel_cache(search) as cache:
+                installed = install_chosen(resolution, cache)
     _report("install", installed, outcome, output)
 
 
@@ -161,7 +160,7 @@ def _install_locked(
     attested: bool = False,
     dry_run: bool,
 ) -> tuple[EnvironmentChange, Installation]:
-    from wheelmill.client.install.installer import installer_for, interpreter_of, needs_of_wheels
+    from wheelmill.client.install.installer import interpreter_of, needs_of_wheels
     from wheelmill.client.lock.files import (
         content_for,
         describe_forms,
@@ -185,16 +184,13 @@ def _install_locked(
         if others := describe_forms(content_for(locked, environment)[1].values()):
             say(f"not installed from the lock, and left as they are: {others}")
         check_driver(needs_of_wheels(wheels, read_facts()), environment)
-        interpreter = interpreter_of(environment)
+        interpreter_of(environment)  # also before a dry run
         if dry_run:
             present = packages_of(place)
             after = packages_of_lock(locked, environment, present, exactly=exactly)
             return EnvironmentChange.between(present, after, {}), Installation(wheels=())
-        with transaction(place.base, (), place) as outcome, wheel_cache(search) as (cache, shown):
-            installer = installer_for(interpreter, shown, offline=cache.offline)
-            installed = install_locked(
-                locked, environment, cache, installer, exactly=exactly, attested=attested, progress=shown
-            )
+        with transaction(place.base, (), place) as outcome, wheel_cache(search) as cache:
+            installed = install_locked(locked, environment, cache, exactly=exactly, attested=attested)
     return outcome, installed
 
 

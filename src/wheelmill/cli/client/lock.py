@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from wheelmill.cli.client.outputs import LockContent
     from wheelmill.client.lock.environments import EnvironmentLock
-    from wheelmill.client.project.find import Project
+    from wheelmill.client.project.tool_project import Project
     from wheelmill.client.records import Resolution
 
 
@@ -134,11 +134,10 @@ def _make_locks(
 ) -> tuple[Sequence[EnvironmentLock], Pylock]:
     """Lock each environment, and merge the locks into one with the publishers of its wheels."""
     from wheelmill.client.lock.environments import lock_environments
-    from wheelmill.client.lock.files import merge
-    from wheelmill.client.lock.publishers import publishers_named_in, read_publishers, with_publishers
+    from wheelmill.client.lock.files import merge, publishers_named_in, read_publishers, with_publishers
 
-    with wheel_cache(search) as (cache, shown):
-        locks = lock_environments(resolutions, beside=beside, known=known, cache=cache, progress=shown)
+    with wheel_cache(search) as cache:
+        locks = lock_environments(resolutions, beside=beside, known=known, cache=cache)
         chosen = [choice.candidate for each in resolutions for choice in each.choices.values()]
         publishers = {**publishers_named_in(known.packages if known else ()), **read_publishers(chosen, cache)}
     return locks, with_publishers(merge(locks), publishers)

@@ -13,11 +13,11 @@ import typer
 
 from wheelmill.cli.shared.commands import JsonOption, Waiting, print_json, say, say_warning
 from wheelmill.cli.shared.options import SignerOption, TargetOptions, requirements_of, signer_of, with_groups
-from wheelmill.client.choose.resolve import Search
+from wheelmill.client.choose.finder import known_projects
 from wheelmill.client.choose.resolve import resolve as resolve_requirements
-from wheelmill.client.records import Choice, Resolution, Source, SourceOutcome, Unresolved, messages_of
-from wheelmill.client.sources.listing import known_projects
-from wheelmill.client.sources.sources import keep_credentials
+from wheelmill.client.records import Choice, Resolution, Search, Source, SourceOutcome, Unresolved, messages_of
+from wheelmill.client.sources.pages import open_cache
+from wheelmill.client.sources.sources import keep_credentials, read_sources
 from wheelmill.errors import NetworkError, NoWheelError, UsageError, WheelmillError
 from wheelmill.names import TORCH, ProjectName, StableTorch, project_name
 from wheelmill.system.progress import number_of, size
@@ -26,7 +26,7 @@ from wheelmill.wheel.label import torch_in_json, words_for
 
 if TYPE_CHECKING:
     from wheelmill.cli.client.outputs import Chosen, KnownSource, ResolutionContent, Resolve, SearchContent
-    from wheelmill.client.project.find import Project
+    from wheelmill.client.project.tool_project import Project
 
 
 def _option(name: str, text: str, metavar: str | None = None, **more: Any) -> object:  # noqa: ANN401 - of typer.Option
@@ -106,8 +106,8 @@ def _complete_project(incomplete: str) -> list[str]:
     """Offer a shell the packages that sources are known to have; no server is asked, and no fault is reported."""
     offline = Search(offline=True)
     try:
-        with offline.open_cache() as cache:
-            known = known_projects(offline.sources(cache, lambda _warning: None), cache)
+        with open_cache(offline) as cache:
+            known = known_projects(read_sources(offline, cache), cache)
     except WheelmillError:
         return []
     return sorted(name for name in known if name.startswith(incomplete))
@@ -132,8 +132,8 @@ def search(
     from wheelmill.wheel.findings import some_of
 
     options = where.search()
-    with options.open_cache() as cache:
-        known = options.sources(cache, cache.warnings.append)
+    with open_cache(options) as cache:
+        known = read_sources(options, cache)
     for warning in cache.warnings:
         say_warning(warning)
     asked = [word.lower() for word in words or ()]

@@ -45,7 +45,7 @@ from wheelmill.names import (
 from wheelmill.wheel.platforms import PLATFORMS, Libc
 
 if TYPE_CHECKING:
-    from wheelmill.client.project.find import Project
+    from wheelmill.client.project.tool_project import Project
     from wheelmill.wheel.attestation import Signer
 
 CONFIG_VARIABLE: Final = "WHEELMILL_CONFIG"

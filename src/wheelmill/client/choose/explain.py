@@ -5,32 +5,31 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from wheelmill.client.choose.choice import choose, preference
+from wheelmill.client.choose.choice import cost_of, no_wheel_of, preference
 from wheelmill.client.choose.fit import mismatches
 from wheelmill.client.choose.resolve import (
-    Inspections,
-    Search,
+    RequiredWheels,
     choose_inspected,
     inspect_wheels,
     open_finder,
     with_inspections,
 )
-from wheelmill.client.choose.suggest import cost_of, no_wheel_of
 from wheelmill.client.records import (
     Candidate,
     Mismatch,
-    Resolution,
+    Search,
     SourceOutcome,
     TargetEnvironment,
     Unresolved,
     WheelInspection,
 )
-from wheelmill.client.sources.pages import PageCache
+from wheelmill.client.sources.pages import Pages
 from wheelmill.names import Platform, ProjectName, StableTorch, TorchNeed, TorchVersion
 from wheelmill.system import own_installation
 from wheelmill.wheel.label import TorchRange, age_of, torch_in_json, words_for
@@ -67,17 +66,10 @@ def explain(requirement: Requirement, environment: TargetEnvironment, search: Se
     project = canonicalize_name(requirement.name)
     environment = search.target(environment)
     with open_finder([project], environment, search) as finder:
-        candidates = {project: finder.all_candidates(project)}
-
-        def choose_with(seen: Inspections) -> Resolution:
-            resolution = choose([requirement], environment, with_inspections(candidates, seen), finder.facts)
-            if resolution.unresolved and finder.ask_again(project):
-                candidates[project] = finder.all_candidates(project)
-                resolution = choose([requirement], environment, with_inspections(candidates, seen), finder.facts)
-            return resolution
-
-        resolution, seen = choose_inspected(choose_with, finder.pages.cache, search)
-        target = resolution.environment
+        asked, candidates = {project: requirement}, {project: finder.all_candidates(project)}
+        required = RequiredWheels(asked=asked, finder=finder, candidates={**candidates}, wanted=asked, of_sources={})
+        resolution, seen = choose_inspected(partial(required.choose, environment), finder.pages)
+        target, candidates = resolution.environment, {project: finder.all_candidates(project)}
         verdicts = [
             Assessment(
                 candidate=candidate,
@@ -173,7 +165,7 @@ def find_offer(project: ProjectName, platform: Platform, environment: TargetEnvi
         if not candidates and finder.ask_again(project):
             candidates = [each for each in finder.all_candidates(project) if _is_for(platform, each)]
         if search.inspect:
-            candidates = _with_ranges(candidates, finder.pages.cache, search)
+            candidates = _with_ranges(candidates, finder.pages)
         absence = no_wheel_of(project)
         if finder.all_candidates(project):
             absence = replace(absence, reason=f"{absence.reason} for {platform}", suggestion=None)
@@ -193,12 +185,12 @@ def _is_for(platform: Platform, candidate: Candidate) -> bool:
     )
 
 
-def _with_ranges(candidates: Sequence[Candidate], cache: PageCache, search: Search) -> list[Candidate]:
+def _with_ranges(candidates: Sequence[Candidate], pages: Pages) -> list[Candidate]:
     """Add the needed torch to candidates whose names lack it; only the newest one for each CUDA is inspected."""
     silent = [each for each in candidates if each.label.cuda_major and each.label.torch is None]
     newest = {_cuda_of(each): each for each in sorted(silent, key=lambda each: each.version)}
     wanted = sorted(newest.values(), key=lambda each: each.version, reverse=True)[:_MAX_CUDAS]
-    seen = inspect_wheels(wanted, cache, search)
+    seen = inspect_wheels(wanted, pages)
     shown = {cuda: inside for cuda, each in newest.items() if isinstance(inside := seen.get(each.url), WheelInspection)}
     return [each if each.label.torch else replace(each, inside=shown.get(_cuda_of(each))) for each in candidates]
 

@@ -1,15 +1,10 @@
-"""Reasons why a wheel does not fit a target: no mismatch means it fits.
-
-Name, page and inspection are considered. This module also has the known facts about a target, and the place of torch
-for a CUDA, with its install commands.
-"""
+"""Reasons why a wheel does not fit a target, its known facts, and the place of torch for a CUDA."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Final, Self
 
@@ -19,8 +14,6 @@ from packaging.tags import Tag
 from packaging.version import Version
 
 from wheelmill.client.records import Aspect, Candidate, Mismatch, Source, TargetEnvironment, WheelInspection
-from wheelmill.client.sources.forms import LinkGroup
-from wheelmill.client.sources.listing import ListingPlace, tags_in
 from wheelmill.config.model.compatibility import Compatibility, TorchRelease
 from wheelmill.errors import UsageError
 from wheelmill.installers.requirements_line import requirements_line
@@ -69,10 +62,7 @@ def minimum_driver(cuda: CudaVersion, facts: Compatibility) -> str | None:
 
 
 def driver_cuda_of(target: TargetEnvironment, facts: Compatibility) -> CudaVersion | None:
-    """Find the newest CUDA of a target's driver, as the driver reports it, else by the known releases.
-
-    None if there is no driver, or it is older than all known releases.
-    """
+    """Find the newest CUDA of a target's driver, as it reports, else by the known releases; None if it is unknown."""
     if target.driver_cuda or target.driver is None:
         return target.driver_cuda
     driver = Version(target.driver)
@@ -97,24 +87,16 @@ def mismatches(
 ) -> Iterator[Mismatch]:
     """Yield every reason against a candidate."""
     yield from mismatches_of_tags(candidate.tags, target)
-    yield from _of_label(candidate.label, candidate.source, target, facts)
-    yield from _of_gpus(candidate.source, target)
+    yield from mismatches_of_label(candidate.label, candidate.source, target, facts)
     if not within(candidate.requires_python, target.full_python):
         yield Mismatch(aspect=Aspect.PYTHON, reason=f"requires Python {printable(candidate.requires_python or '')}")
     if not requirement.specifier.contains(candidate.version, prereleases=True):
         yield Mismatch(aspect=Aspect.VERSION, reason=f"is not {requirement.specifier}")
     if candidate.inside:
         yield from mismatches_inside(candidate.inside, candidate.label, target)
-    if candidate.yanked is not None and not _is_exact(requirement.specifier):
+    is_exact = any(part.operator in ("==", "===") and part.version[-2:] != ".*" for part in requirement.specifier)
+    if candidate.yanked is not None and not is_exact:  # PEP 592
         yield Mismatch(aspect=Aspect.YANKED, reason=yanked_words(candidate.yanked))
-
-
-def group_fits(place: ListingPlace, group: LinkGroup, target: TargetEnvironment, facts: Compatibility) -> bool:
-    """True if there is no reason against a whole group of wheels of a page."""
-    if mismatches_of_tags(tags_in(group.tags), target):
-        return False
-    against = chain(_of_label(place.label_of(group), place.source, target, facts), _of_gpus(place.source, target))
-    return next(against, None) is None
 
 
 def mismatches_of_tags(tags: frozenset[Tag], target: TargetEnvironment) -> tuple[Mismatch, ...]:
@@ -146,7 +128,10 @@ def _against_tags(
     return tuple(against)
 
 
-def _of_label(label: BuiltFor, source: Source, target: TargetEnvironment, facts: Compatibility) -> Iterator[Mismatch]:
+def mismatches_of_label(
+    label: BuiltFor, source: Source, target: TargetEnvironment, facts: Compatibility
+) -> Iterator[Mismatch]:
+    """Yield the reasons that the label of a wheel and the GPUs of its source give against it."""
     if reason := _against_cuda(label, target):
         yield Mismatch(aspect=Aspect.CUDA, reason=reason)
     if reason := _against_torch(label, source, target):
@@ -160,13 +145,17 @@ def _of_label(label: BuiltFor, source: Source, target: TargetEnvironment, facts:
     if cuda and (needed := newer_driver(cuda, target, facts)):
         reason = f"CUDA {cuda} needs driver {needed}, the target has {target.driver}"
         yield Mismatch(aspect=Aspect.DRIVER, reason=reason)
+    names = ", ".join(architecture.sm for architecture in source.gpus)
+    if names and not target.gpus:
+        yield Mismatch(aspect=Aspect.GPU, reason=f"is for {names} only, and the target's GPU is not known")
+    for gpu in target.gpus if names else ():
+        if not any(runs_on(architecture, gpu.capability) for architecture in source.gpus):
+            yield Mismatch(aspect=Aspect.GPU, reason=f"is for {names} only, the target has {gpu.capability.sm}")
 
 
 def _against_cuda(label: BuiltFor, target: TargetEnvironment) -> str | None:
-    """Compare CUDAs: libraries of a major release are compatible with code linked to an older minor one.
-
-    https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html
-    """
+    """Compare CUDAs: libraries of a major release are compatible with code linked to an older minor one."""
+    # https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html
     if label.other_accelerator:
         fits = target.cpu_only and label.other_accelerator == ACCELERATORS["cpu"]
         return None if fits else f"is built for {label}, not for CUDA"
@@ -212,17 +201,6 @@ def admits_torch(wanted: SpecifierSet, target: TargetEnvironment) -> bool:
     if target.torch_release:
         return wanted.contains(target.torch_release, prereleases=True)
     return target.torch is not None and has_release_of(target.torch, wanted)
-
-
-def _of_gpus(source: Source, target: TargetEnvironment) -> Iterator[Mismatch]:
-    if not source.gpus:
-        return
-    names = ", ".join(architecture.sm for architecture in source.gpus)
-    if not target.gpus:
-        yield Mismatch(aspect=Aspect.GPU, reason=f"is for {names} only, and the target's GPU is not known")
-    for gpu in target.gpus:
-        if not any(runs_on(architecture, gpu.capability) for architecture in source.gpus):
-            yield Mismatch(aspect=Aspect.GPU, reason=f"is for {names} only, the target has {gpu.capability.sm}")
 
 
 def mismatches_inside(inside: WheelInspection, label: BuiltFor, target: TargetEnvironment) -> Iterator[Mismatch]:
@@ -296,11 +274,6 @@ _range: Final = functools.cache(read_range)
 def yanked_words(reason: str) -> str:
     """Return the words for a yanked file, whose reason may be empty."""
     return f"was yanked: {printable(reason) or 'no reason given'}"
-
-
-def _is_exact(specifier: SpecifierSet) -> bool:
-    """True if one exact version is requested, so that yanked files count (PEP 592)."""
-    return any(part.operator in ("==", "===") and not part.version.endswith(".*") for part in specifier)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from platformdirs import user_cache_path
 
 from wheelmill.client.choose.choice import Candidates, choose, targets_of, without_aliases
 from wheelmill.client.choose.finder import Finder
@@ -21,21 +20,19 @@ from wheelmill.client.records import (
     Candidate,
     Choice,
     Resolution,
-    Source,
+    Search,
     TargetEnvironment,
     Unresolved,
     WheelInspection,
 )
-from wheelmill.client.sources.pages import PageCache, Pages
-from wheelmill.client.sources.sources import newer_list, read_sources
+from wheelmill.client.sources.pages import PageCache, Pages, open_cache
+from wheelmill.client.sources.sources import read_sources
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import UsageError, WheelmillError
 from wheelmill.names import TORCH, ProjectName
 from wheelmill.system import own_installation
-from wheelmill.system.progress import QUIET, Progress
 from wheelmill.system.records import plain_of, record_of
-from wheelmill.web.budget import Budget
-from wheelmill.wheel.name import wheel_behind
+from wheelmill.wheel.name import WheelName, wheel_behind
 
 if TYPE_CHECKING:
     from wheelmill.web.client import Web
@@ -67,16 +64,11 @@ def with_inspections(candidates: Candidates, seen: Inspections) -> Candidates:
 
 def choose_inspected(
     choose_with: Callable[[Inspections], Resolution],
-    cache: PageCache,
-    search: Search,
+    pages: Pages,
     requires_more: Callable[[Resolution], bool] = lambda _resolution: False,
 ) -> tuple[Resolution, Inspections]:
-    """Inspect the chosen wheels, and choose again if one of them does not fit, or requires more; see `Search.inspect`.
-
-    Returns:
-        The last choice, whose warnings list each wheel that was left out, with the reason; and all inspections.
-    """
-    if not search.inspect:
+    """Choose and inspect until the chosen wheels fit and require nothing more; warnings name those left out."""
+    if not pages.search.inspect:
         return choose_with({}), {}
     seen: dict[str, WheelInspection | str] = {}
     left_out: dict[str, str] = {}
@@ -88,7 +80,7 @@ def choose_inspected(
     for _ in range(_ROUNDS):
         resolution = choose_with(seen)
         unseen = [choice.candidate for choice in resolution.choices.values() if choice.candidate.url not in seen]
-        seen |= inspect_wheels(unseen, cache, search)
+        seen |= inspect_wheels(unseen, pages)
         reasons = dict(_reasons_against(resolution, seen))
         seen |= {url: _UNREAD for url in reasons if isinstance(seen[url], str)}
         left_out |= reasons
@@ -101,8 +93,9 @@ def choose_inspected(
     return replace(noted(resolution), warnings=warnings), seen
 
 
-def inspect_wheels(candidates: Sequence[Candidate], cache: PageCache, search: Search) -> Inspections:
+def inspect_wheels(candidates: Sequence[Candidate], pages: Pages) -> Inspections:
     """Inspect wheels in parallel, or take their inspections from the cache; see `Search.confirm`."""
+    cache, search = pages.cache, pages.search
     known = {candidate.url: cached for candidate in candidates if (cached := _recall(candidate, cache))}
     unasked = "was not inspected: --offline was given"
     inspections: dict[str, WheelInspection | str] = {each.url: known.get(each.url, unasked) for each in candidates}
@@ -169,71 +162,13 @@ def _with_notes(choice: Choice, seen: Inspections, target: TargetEnvironment) ->
     return replace(choice, candidate=candidate, requires_dist=inside.requires_dist, notes=tuple(notes))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Search:
-    """Options for finding wheels, of every command that does so."""
-
-    named: Sequence[str] = ()
-    """Sources that replace those that ship."""
-    extra: Sequence[str] = ()
-    """Sources that come before the others."""
-    declared: Sequence[Source] = ()
-    offline: bool = False
-    """Use only what the cache has."""
-    refresh: bool = False
-    """Ask the server even for pages that are still fresh."""
-    use_cache: bool = True
-    inspect: bool = True
-    """Inspect wheels before choosing."""
-    confirm: bool = False
-    """Ask servers if they still have the file of each inspected wheel, even if the cache knows its content."""
-    other_torch: bool = False
-    """Accept a wheel for another torch if the target's torch has its symbols."""
-    progress: Progress = QUIET
-    budget: Budget = field(default_factory=Budget)
-    """Time for asking servers."""
-
-    def target(self, environment: TargetEnvironment) -> TargetEnvironment:
-        """Return the target, which accepts wheels for other torches if the options do."""
-        if self.other_torch and environment.torch is None:
-            raise UsageError(
-                "no-torch-to-compare",
-                "--allow-other-torch needs a torch to compare with",
-                hint="install it, or give --torch",
-            )
-        return replace(environment, other_torch=self.other_torch)
-
-    def sources(self, cache: PageCache, warn: Callable[[str], None]) -> tuple[Source, ...]:
-        """Read the sources of wheels."""
-        if not self.use_cache:
-            return read_sources(self.named, self.extra, cache, declared=self.declared)
-        newer_at = partial(
-            newer_list,
-            folder=cache_folder(),
-            offline=self.offline,
-            refresh=self.refresh,
-            warn=warn,
-            progress=self.progress,
-            budget=self.budget,
-        )
-        return read_sources(self.named, self.extra, cache, newer_at, self.declared)
-
-    def open_cache(self) -> PageCache:
-        """Open the cache of pages."""
-        return PageCache(cache_folder() if self.use_cache else None)
-
-
+@functools.cache
 def read_facts() -> Compatibility:
     """Read the facts of ``compatibility.yml`` from their JSON: YAML would take too long."""
     facts: Compatibility = record_of(
         Compatibility, json.loads((own_installation.CONFIG / "compatibility.json").read_bytes())
     )
     return facts
-
-
-def cache_folder() -> Path:
-    """Return the folder of the client's cache."""
-    return user_cache_path("wheelmill") / "client"
 
 
 @dataclass(kw_only=True)
@@ -283,10 +218,7 @@ class RequiredWheels:
     def _look_for(
         self, homes: Mapping[ProjectName, str], labelled: Collection[ProjectName], resolution: Resolution
     ) -> None:
-        """Find out which projects sources have; the home of a wheel is searched first for what it requires.
-
-        A source may mirror the package index, which has no labels: a project without any counts if that lacks it.
-        """
+        """Find out which projects sources have, if the home of a wheel is searched first for what it requires."""
         new = [name for name in homes if name not in self.of_sources][: _MOST_REQUIRED - len(self.finder.homes)]
         self.finder.homes.update({name: homes[name] for name in new})
         self.finder.read(new)
@@ -296,6 +228,7 @@ class RequiredWheels:
             self.of_sources[name] = is_sure or self._is_of_sources(name, resolution)
 
     def _is_of_sources(self, project: ProjectName, resolution: Resolution) -> bool:
+        """True if it is not only a mirror's: a source may mirror the package index, which has no labels."""
         candidates = self.finder.all_candidates(project)
         is_own = any(project in source.projects for source in self.finder.sources)
         is_own |= any(candidate.version.local for candidate in candidates)
@@ -303,15 +236,9 @@ class RequiredWheels:
 
     def _is_on_index(self, requirement: Requirement, resolution: Resolution) -> bool:
         """True if the package index has a wheel that fits, or is not asked."""
-        from wheelmill.installers.package_index import files_of, open_index  # for few requirements
-
-        if self.finder.pages.offline:
-            return True
         tags = resolution.environment.tag_places.keys()
-        with suppress(WheelmillError), open_index() as web:
-            wheels = (wheel_behind(each.url) for each in files_of(canonicalize_name(requirement.name), web))
-            return any(each and each.tags & tags and each.version in requirement.specifier for each in wheels)
-        return False
+        is_offline = self.finder.pages.search.offline
+        return is_offline or any(each.tags & tags for each in _wheels_on_index(requirement))
 
     def finish(self, resolution: Resolution) -> Resolution:
         """Name the wheels that require others; the package index may have what does not fit in any source."""
@@ -343,6 +270,23 @@ class RequiredWheels:
             reason=f"required by {words} as {self.wanted[absence.project]}: {absence.reason}",
             suggestion=", or ".join(filter(None, (absence.suggestion, *extras))) or None,
         )
+
+
+def _wheels_on_index(requirement: Requirement) -> list[WheelName]:
+    """List the wheels that the package index has for a requirement; none if it does not answer."""
+    from wheelmill.installers.package_index import files_of, open_index  # for few requirements
+
+    with suppress(WheelmillError), open_index() as web:
+        wheels = (wheel_behind(each.url) for each in files_of(canonicalize_name(requirement.name), web))
+        return [each for each in wheels if each and each.version in requirement.specifier]
+    return []
+
+
+def is_pure_on_index(requirement: Requirement) -> bool:
+    """True if the newest version on the package index for a requirement has a wheel for every machine."""
+    wheels = _wheels_on_index(requirement)
+    newest = max((each.version for each in wheels), key=lambda each: (not each.is_prerelease, each), default=None)
+    return any(each.version == newest and any(tag.platform == "any" for tag in each.tags) for each in wheels)
 
 
 def _requirements(resolution: Resolution) -> list[tuple[ProjectName, Choice, Requirement]]:
@@ -380,16 +324,19 @@ def resolve(
             asked=asked, finder=finder, candidates=candidates, wanted=asked, of_sources=of_sources
         )
 
-        resolution, _ = choose_inspected(
-            partial(required.choose, environment), finder.pages.cache, search, required.update
-        )
+        resolution, _ = choose_inspected(partial(required.choose, environment), finder.pages, required.update)
         resolution = required.finish(without_aliases(resolution))
         projects = required.wanted
         outcomes = tuple(each for name in projects for each in finder.outcomes(name).values())
         ignored = (each for name in projects for each in finder.variant_warnings(name))
         choices = {name: finder.with_platforms(choice) for name, choice in resolution.choices.items()}
+        chosen = resolution.environment
+        place = chosen.torch and TorchPlace.of(chosen.torch, chosen.cuda, chosen.platform, finder.facts)
         return replace(
-            _with_torch_place(replace(resolution, choices=choices), finder.facts),
+            resolution,
+            choices=choices,
+            torch_backend=place.backend if place else None,
+            torch_index=place.index if place else None,
             unresolved={name: finder.refine(each) for name, each in resolution.unresolved.items()},
             warnings=(*finder.warnings(*{**projects, **finder.homes}), *ignored, *resolution.warnings),
             sources=outcomes,
@@ -406,26 +353,15 @@ def _with_asked_torch(environment: TargetEnvironment, requirements: Sequence[Req
     return target
 
 
-def _with_torch_place(resolution: Resolution, facts: Compatibility) -> Resolution:
-    chosen = resolution.environment
-    if not (chosen.torch and chosen.cuda):
-        return resolution
-    place = TorchPlace.of(chosen.torch, chosen.cuda, chosen.platform, facts)
-    return replace(resolution, torch_backend=place.backend, torch_index=place.index)
-
-
 @contextmanager
 def open_finder(projects: Iterable[ProjectName], environment: TargetEnvironment, search: Search) -> Iterator[Finder]:
     """Bring the pages that may list projects up to date, and cache each once it is read."""
-    with search.open_cache() as cache:
+    with open_cache(search) as cache:
         facts = read_facts()
-        pages = Pages(
-            cache, offline=search.offline, refresh=search.refresh, progress=search.progress, budget=search.budget
-        )
         finder = Finder(
-            sources=search.sources(cache, cache.warnings.append),
+            sources=read_sources(search, cache),
             facts=facts,
-            pages=pages,
+            pages=Pages(cache, search),
             targets=targets_of(environment, facts),
         )
         finder.read(projects)

@@ -1,7 +1,4 @@
-"""Inspecting a wheel without downloading it, and verifying its attestation.
-
-The manifest of its release describes it. Without a manifest, METADATA is read, and the compiled code if that is small.
-"""
+"""Inspection of a wheel by its manifest, or by METADATA and small code, without a download; and of its attestation."""
 
 from __future__ import annotations
 
@@ -149,8 +146,8 @@ def describe_code(code: Sequence[SharedObject], window: TorchWindow | None) -> W
 
 def _inspect_manifest(candidate: Candidate, web: Web) -> WheelInspection | None:
     """Read the record of a wheel in a manifest, if it is from an index and has a label of wheelmill's form."""
-    labelled = Label.parse(candidate.version.local or "") is not None
-    if not (labelled and candidate.sha256 and candidate.source.kind is SourceKind.SIMPLE):
+    is_labelled = Label.parse(candidate.version.local or "") is not None
+    if not (is_labelled and candidate.sha256 and candidate.source.kind is SourceKind.SIMPLE):
         return None
     from wheelmill.release.manifest import MANIFEST, manifest_from  # not for what the cache has
 
@@ -165,9 +162,11 @@ def _inspect_manifest(candidate: Candidate, web: Web) -> WheelInspection | None:
 
 def inside_of_entry(entry: ListedWheel) -> WheelInspection:
     """Convert an entry of a manifest into a record of the client."""
-    evidence = entry.certificate.evidence
+    evidence, provenance = entry.certificate.evidence, entry.certificate.provenance
     for fit in evidence.torch_window.torches if evidence.torch_window else ():
         TorchVersion.parse(fit.torch)  # refuses what is none
+    if provenance and provenance.driver:
+        Version(provenance.driver)  # refuses another form than NVIDIA's: 580.65.06
     return WheelInspection(
         requires_dist=tuple(str(read_requirement(text)) for text in entry.requires_dist),
         requires_python=entry.requires_python,
@@ -176,18 +175,9 @@ def inside_of_entry(entry: ListedWheel) -> WheelInspection:
         sass=tuple(Architecture.of_code(each).capability for each in evidence.sass),
         ptx=tuple(Architecture.of_code(each).capability for each in evidence.ptx),
         torch_window=evidence.torch_window,
-        driver=_driver_of(entry),
+        driver=provenance.driver if provenance else None,
         code_read=True,
     )
-
-
-def _driver_of(entry: ListedWheel) -> str | None:
-    """Find the oldest driver that it needs, as NVIDIA writes it: 580.65.06."""
-    provenance = entry.certificate.provenance
-    driver = provenance.driver if provenance else None
-    if driver:
-        Version(driver)  # refuses another form
-    return driver
 
 
 def check_attested(resolutions: Iterable[Resolution], signer: Signer) -> None:

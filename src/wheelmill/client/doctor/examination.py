@@ -1,12 +1,9 @@
-"""Joint examination of an environment, its project and its lock.
-
-A promise is a version that a lock or a project names; its installation is checked, and the URLs of its file.
-"""
+"""Joint examination of an environment, its project and its lock, which promise versions and files at URLs."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,13 +20,12 @@ from wheelmill.client.doctor.remedies import Remedies, Remedy
 from wheelmill.client.doctor.rules import Defect, DefectCode
 from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.lock.files import content_for, describe_forms, read_lock
-from wheelmill.client.project.find import Project
 from wheelmill.client.project.pyproject import PROJECT_LIST, PyprojectEditor
-from wheelmill.client.project.tool_project import LockedPackage, PyprojectProject, read_tool_lock
+from wheelmill.client.project.tool_project import LockedPackage, Project, PyprojectProject, read_tool_lock
 from wheelmill.client.records import TargetEnvironment, WantedWheel
 from wheelmill.errors import IntegrityError, NoWheelError, WheelmillError
 from wheelmill.names import ProjectName
-from wheelmill.system.progress import Progress, number_of
+from wheelmill.system.progress import number_of
 from wheelmill.wheel.findings import some_of
 from wheelmill.wheel.name import WheelName, required_project, wheel_behind
 
@@ -85,109 +81,110 @@ def examine(
     The project need not exist yet. A lock of None takes the ``pylock.toml`` beside the project, if there is one. No URL
     is checked without ``budget``; remedies use pip without ``uv``, its program.
     """
-    if project and not project.path.exists():
-        project = None
-    beside = project.root / "pylock.toml" if project else None
-    pylock = lock or (beside if beside and beside.exists() else None)
-    own = _lock_of(project)
-    locked = read_tool_lock(own) if own else ()
-    defects = [*defects_of_environment(examined), *_of_project(examined, project, locked, pylock, budget)]
+    project = project if project and project.path.exists() else None
+    beside, environment = (project.root / "pylock.toml", project.environment) if project else (None, None)
+    own = next((path for path in project.files if path.suffix == ".lock" and path.exists()), None) if project else None
+    files = _Files(
+        project=project,
+        own_lock=own,
+        locked=read_tool_lock(own).packages if own else (),
+        pylock=lock or (beside if beside and beside.exists() else None),
+    )
+    defects = [*defects_of_environment(examined), *_defects_of_files(files, examined, budget)]
     remedies = Remedies(
         examined=examined,
         uv=uv,
         project=project.path if project else None,
         asked=frozenset(canonicalize_name(each.name) for each in project.asked) if project else frozenset(),
-        lock=own if project and examined.path.is_in(project.environment) else None,
-        locked=frozenset(each.project for each in locked if each.version),
+        lock=own if environment and environment.resolve() == examined.path.prefix.resolve() else None,
+        locked=frozenset(each.project for each in files.locked if each.version),
     )
     return Examination(
-        looked_at={**_describe(examined), "project": _describe_files(project, pylock, examined.environment)},
+        looked_at={**_describe(examined), "project": _describe_files(files, examined.environment)},
         faults=[(defect, remedies.remedy_of(defect)) for defect in defects],
     )
 
 
-def _of_project(
-    examined: Examined,
-    project: Project | None,
-    locked: Sequence[LockedPackage],
-    pylock: Path | None,
-    budget: Budget | None,
-) -> Iterator[Defect]:
-    """Find the defects of a project, of the packages ``locked`` by its own tool, and of a ``pylock.toml``."""
-    promises: list[Promise] = []
+@dataclass(frozen=True, kw_only=True)
+class _Files:
+    """Files that define the content of an environment."""
+
+    project: Project | None
+    own_lock: Path | None
+    """The lock that the project's own tool wrote."""
+    locked: Sequence[LockedPackage]
+    """Packages in that lock."""
+    pylock: Path | None
+
+
+def _defects_of_files(files: _Files, examined: Examined, budget: Budget | None) -> Iterator[Defect]:
+    """Find the defects of a project and its locks; an old lock promises nothing, not to undo a removal."""
+    project, environment, promises = files.project, examined.environment, list[Promise]()
     if project:
         if project.kind.startswith("uv"):
-            hashed = {each.project for each in locked if any(each.hashes)}
+            hashed = {each.project for each in files.locked if any(each.hashes)}
             yield from defects_of_project(PyprojectEditor.read(project.path), hashed)
         lists = project.lists if isinstance(project, PyprojectProject) else {}
-        promised = promises_of_project(project.requirements, project.path, examined.environment)
+        promised = promises_of_project(project.requirements, project.path, environment)
         promises += (replace(each, is_needed=lists.get(each.project) in (None, PROJECT_LIST)) for each in promised)
-    if pylock:
-        of_lock = yield from _of_lock(pylock, promises, project, examined, budget)
-        promises += of_lock
-    elif own := _lock_of(project):
-        promises += promises_of_tool_lock(own)
-    if examined.environment.interpreter:
+    if files.pylock:
+        lock, of_lock = read_lock(files.pylock), list[Promise]()
+        try:
+            of_lock = promises_of_lock(lock, files.pylock, environment)
+        except NoWheelError as error:
+            yield Defect(code=DefectCode.LOCK, subject=files.pylock.name, detail=str(error), place=files.pylock)
+        old = _obsolete_lock(lock, of_lock, promises, files, examined)
+        if old:
+            yield old
+        else:
+            promises += of_lock
+        if budget:
+            yield from defects_of_lock(lock, budget)
+    elif files.own_lock:
+        promises += promises_of_tool_lock(files.own_lock, files.locked)
+    if environment.interpreter:
         first = {each.project: each for each in reversed(promises)}
         yield from promises_are_kept(first.values(), examined)
     if budget and project:
         yield from defects_of_project_urls(project.requirements, project.path, budget)
 
 
-def _of_lock(
-    path: Path, of_project: Iterable[Promise], project: Project | None, examined: Examined, budget: Budget | None
-) -> Generator[Defect, None, list[Promise]]:
-    """Find the defects of a ``pylock.toml``, and return its promises; an old one has none, not to undo a removal."""
-    lock, promises, old = read_lock(path), list[Promise](), list[Defect]()
-    try:
-        promises = promises_of_lock(lock, path, examined.environment)
-    except NoWheelError as error:
-        yield Defect(code=DefectCode.LOCK, subject=path.name, detail=str(error), place=path)
-    if project and path == project.root / "pylock.toml" and examined.environment.interpreter:
-        old = list(_obsolete_lock(lock, promises, of_project, project, examined))
-        yield from old
-    if budget:
-        yield from defects_of_lock(lock, budget)
-    return [] if old else promises
-
-
 def _obsolete_lock(
-    lock: Pylock, of_lock: Sequence[Promise], of_project: Iterable[Promise], project: Project, examined: Examined
-) -> Iterator[Defect]:
+    lock: Pylock, of_lock: Sequence[Promise], of_project: Iterable[Promise], files: _Files, examined: Examined
+) -> Defect | None:
     """Check that a lock has no other versions than its project, changed since, and no absent package without a use.
 
     The latter are known if the requirements of all used ones are: from the lock of the project's tool, or as installed.
     """
-    own, pins, required = _lock_of(project), {each.project: each for each in of_project}, set[ProjectName]()
+    project, path = files.project, files.pylock
+    if not (project and path == project.root / "pylock.toml" and examined.environment.interpreter):
+        return None
+    pins, required = {each.project: each for each in of_project}, set[ProjectName]()
     wanted = [canonicalize_name(each.name) for each in project.requirements]
-    wanted += [each.project for each in read_tool_lock(own)] if own else []
+    wanted += [each.project for each in files.locked]
     while wanted:
         if (name := wanted.pop()) not in required and (installed := examined.by_project.get(name)):
             wanted += map(required_project, installed.distribution.requires_dist)
         required.add(name)
     absent = [each for each in of_lock if each.project not in examined.by_project]
     gone = [each for each in absent if each.project not in required]
-    old = gone if own or len(gone) == len(absent) else []
+    old = gone if files.own_lock or len(gone) == len(absent) else []
     old += [each for each in of_lock if each.project in pins and not pins[each.project].is_kept_by(str(each.version))]
-    if old:
-        names, path = some_of([f"{each.project} {each.version}" for each in old]), project.root / "pylock.toml"
-        detail = f"older than {project.path.name}, which no longer asks for {names}"
-        yield Defect(code=DefectCode.LOCK, subject=path.name, detail=detail, place=path, obsolete_of=lock.created_by)
+    if not old:
+        return None
+    names = some_of([f"{each.project} {each.version}" for each in old])
+    detail = f"older than {project.path.name}, which no longer asks for {names}"
+    return Defect(code=DefectCode.LOCK, subject=path.name, detail=detail, place=path, obsolete_of=lock.created_by)
 
 
-def _lock_of(project: Project | None) -> Path | None:
-    """The lock that a project's own tool writes; None if there is none."""
-    return next((path for path in project.files if path.suffix == ".lock" and path.exists()), None) if project else None
-
-
-def _describe_files(project: Project | None, pylock: Path | None, environment: TargetEnvironment) -> str:
-    files = [f"{project.kind} {project.path}"] if project else []
-    files += [str(path) for path in (pylock, _lock_of(project)) if path]
+def _describe_files(files: _Files, environment: TargetEnvironment) -> str:
+    shown = [f"{files.project.kind} {files.project.path}"] if files.project else []
+    shown += [str(path) for path in (files.pylock, files.own_lock) if path]
     with suppress(NoWheelError):
-        others = content_for(read_lock(pylock), environment)[1].values() if pylock else ()
+        others = content_for(read_lock(files.pylock), environment)[1].values() if files.pylock else ()
         if unread := describe_forms(each for each in others if not each.version):
-            files.append(f"of which the versions of {unread} are not known")
-    return ", ".join(files) or "none"
+            shown.append(f"of which the versions of {unread} are not known")
+    return ", ".join(shown) or "none"
 
 
 def _describe(examined: Examined) -> Mapping[str, str]:
@@ -244,10 +241,7 @@ def promises_of_lock(lock: Pylock, path: Path, environment: TargetEnvironment) -
 def promises_of_project(
     requirements: Iterable[Requirement], path: Path, environment: TargetEnvironment
 ) -> Iterator[Promise]:
-    """Yield the wheels that a project names by URL, and its pinned versions.
-
-    ``path`` is the file with the requirements; their markers are evaluated for the environment.
-    """
+    """Yield the wheels that a project names by URL, and its pinned versions, where their markers hold."""
     for requirement in requirements:
         if not environment.meets(requirement.marker):
             continue
@@ -260,10 +254,10 @@ def promises_of_project(
             yield Promise(project=project, version=version, place=path, is_needed=True, any_label=True)
 
 
-def promises_of_tool_lock(path: Path) -> Iterator[Promise]:
+def promises_of_tool_lock(path: Path, packages: Iterable[LockedPackage]) -> Iterator[Promise]:
     """Yield the versions in the lock of uv, Poetry or PDM that are the same for every environment."""
     locked: dict[ProjectName, set[Version]] = {}
-    for package in read_tool_lock(path):
+    for package in packages:
         if package.version:
             locked.setdefault(package.project, set()).add(package.version)
     for project, versions in locked.items():
@@ -271,10 +265,10 @@ def promises_of_tool_lock(path: Path) -> Iterator[Promise]:
             yield Promise(project=project, version=versions.pop(), place=path, is_needed=False)
 
 
-def defects_of_wheel(wheel: WantedWheel, cache: WheelCache, progress: Progress) -> Iterator[Defect]:
+def defects_of_wheel(wheel: WantedWheel, cache: WheelCache) -> Iterator[Defect]:
     """Download a wheel into the cache, which compares its bytes with the promised hash."""
     try:
-        cache.fetch(wheel, progress)
+        cache.fetch(wheel)
     except IntegrityError as error:
         yield Defect(code=DefectCode.HASH, subject=wheel.filename, detail=str(error))
     except WheelmillError as error:

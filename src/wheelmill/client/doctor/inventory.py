@@ -1,6 +1,4 @@
-"""Inventory of an environment: files compared with RECORD, their code, and the import path.
-
-It judges, imports and runs nothing.
+"""Inventory of an environment, which runs nothing: files compared with RECORD, their code, and the import path.
 
 https://docs.python.org/3/library/sys_path_init.html
 """
@@ -284,7 +282,9 @@ class ImportPath:
         first = next((place for place, each in enumerate(own) if each.path in packages), len(own))
         user = answer["user"] if not os.environ.get("PYTHONNOUSERSITE") else None
         added = [SearchFolder(path=Path(user), origin=USER_SITE)] if user else []
-        folders = (*_from_shell(started_in), *own[:first], *added, *own[first:])
+        entered = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+        shell = [SearchFolder(path=Path(entry).absolute(), origin=PYTHONPATH) for entry in entered]
+        folders = (SearchFolder(path=started_in, origin=STARTED_IN), *shell, *own[:first], *added, *own[first:])
         return cls(folders=folders, prefix=Path(answer["prefix"]))
 
     @property
@@ -292,23 +292,12 @@ class ImportPath:
         """The folders of the environment itself, for any user and start folder."""
         return tuple(each.path for each in self.folders if each.origin == OWN)
 
-    def is_in(self, environment: Path | None) -> bool:
-        """True if this is the path of an environment's interpreter."""
-        return environment is not None and environment.resolve() == self.prefix.resolve()
-
     def find(self, module: str) -> tuple[SearchFolder, Path] | None:
         """The first folder with a module or a package, and its path there; None if there is none."""
         for folder in self.folders:
             if path := next(_modules_in(folder.path, module), None):
                 return folder, path
         return None
-
-
-def _from_shell(started_in: Path) -> Iterator[SearchFolder]:
-    yield SearchFolder(path=started_in, origin=STARTED_IN)
-    for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep):
-        if entry:
-            yield SearchFolder(path=Path(entry).absolute(), origin=PYTHONPATH)
 
 
 def _modules_in(folder: Path, module: str) -> Iterator[Path]:
@@ -382,10 +371,7 @@ def read_environment(
     all_hashes: bool,
     progress: Progress,
 ) -> Examined:
-    """Read the packages of an environment's interpreter; nothing if the environment is only described.
-
-    ``started_in`` is the folder where users start it. If ``all_hashes``, large files are hashed, too.
-    """
+    """Read the packages of an environment, if not only described; ``all_hashes`` includes those of large files."""
     if environment.interpreter is None:
         return Examined(environment=environment, facts=facts, path=ImportPath(folders=(), prefix=started_in))
     path = ImportPath.of(environment.interpreter, started_in)

@@ -1,7 +1,4 @@
-"""Remedies: commands that repair defects, and the torch that an environment should have.
-
-Its wheels, its driver or its GPUs decide which torch.
-"""
+"""Remedies: commands that repair defects, and the torch for an environment: by its wheels, its driver or its GPUs."""
 
 from __future__ import annotations
 
@@ -12,13 +9,13 @@ from typing import Final
 from urllib.parse import unquote
 
 from packaging.pylock import is_valid_pylock_path
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from wheelmill.client.choose.fit import TorchPlace, cudas_of, newer_driver
 from wheelmill.client.doctor.inventory import OWN, PYTHONPATH, STARTED_IN, USER_SITE, Examined, Installed
 from wheelmill.client.doctor.rules import NVIDIA, Defect, DefectCode
 from wheelmill.installers.uv import torch_options
-from wheelmill.names import TORCH, CudaVersion, ProjectName, TorchVersion, admits, project_name
+from wheelmill.names import TORCH, CudaVersion, ProjectName, TorchVersion, admits, project_name, version_or_none
 from wheelmill.system.process import command_line
 from wheelmill.wheel.libraries import cuda_majors_of
 from wheelmill.wheel.name import required_project
@@ -49,17 +46,16 @@ def torch_for_driver(examined: Examined) -> TorchPlace | None:
 
 
 def torch_for_gpus(examined: Examined) -> TorchPlace | None:
-    """The installed torch, else the next newer, for another CUDA with code for every GPU; None if there is none.
-
-    Of several CUDAs it is the oldest, because torch's builds for newer ones omit old GPUs.
-    """
+    """The installed torch, else the next newer, for another CUDA with code for every GPU; None if there is none."""
     environment, facts = examined.environment, examined.facts
     gpus = {gpu.capability.capability for gpu in environment.gpus}
     for torch in sorted(each for each in facts.torch if environment.torch is None or each >= environment.torch):
         installed = environment.cuda if torch == environment.torch else None
         others = [cuda for cuda in _published_cudas(torch, examined) if cuda != installed]
         if knowing := [cuda for cuda in others if gpus <= facts.cuda[cuda].architectures]:
-            return TorchPlace.of(torch, min(knowing), environment.platform, facts)
+            return TorchPlace.of(
+                torch, min(knowing), environment.platform, facts
+            )  # builds for newer ones omit old GPUs
     return None
 
 
@@ -140,16 +136,15 @@ class Remedies:
             DefectCode.CORRUPT: self._reinstalled,
             DefectCode.DUPLICATE: self._one_of_two,
             DefectCode.ALIAS: self._without_alias,
-            DefectCode.SEARCH_PATH: self._reported,
+            DefectCode.SEARCH_PATH: lambda _: Remedy(
+                advice="take another wheel, and report it to those who built this one"
+            ),
             DefectCode.RUNTIMES: self._one_runtime,
             DefectCode.LIBRARY: self._libraries,
             DefectCode.LOCK: self._as_named,
             DefectCode.UNLABELLED: self._as_named,
         }
         return known.get(defect.code, self._chosen_anew)(defect)
-
-    def _reported(self, _defect: Defect) -> Remedy:
-        return Remedy(advice="take another wheel, and report it to those who built this one")
 
     def _chosen_anew(self, defect: Defect) -> Remedy:
         if defect.project == TORCH:
@@ -189,7 +184,7 @@ class Remedies:
     def _one_of_two(self, defect: Defect) -> Remedy:
         """Reinstall the newer one: uv first removes all versions, pip only one at a time."""
         both = [each for each in self.examined.installed if each.distribution.project == defect.project]
-        kept = max(both, key=lambda each: _as_version(each.distribution.version))
+        kept = max(both, key=lambda each: version_or_none(each.distribution.version) or Version("0"))
         again = self._reinstall(kept)
         first = () if self.uv else (self._uninstall(kept.distribution.project),)
         return replace(again, commands=(*first, *again.commands))
@@ -232,21 +227,19 @@ class Remedies:
         """Choose a wheel for a CUDA that the driver runs; only the machine's owner can update the driver."""
         if defect.project:
             return self._chosen_anew(defect)
-        wanted = torch_for_driver(self.examined)
-        return self._torch(wanted) if wanted else Remedy(advice="install a newer NVIDIA driver")
+        return self._torch(torch_for_driver(self.examined), "install a newer NVIDIA driver")
 
     def _for_gpu(self, defect: Defect) -> Remedy:
         """Choose another wheel for a GPU; for torch itself, a build for another CUDA or a newer torch."""
         if defect.project != TORCH:
             return self._chosen_anew(defect)
-        wanted = torch_for_gpus(self.examined)
-        return self._torch(wanted) if wanted else Remedy(advice="build torch from source: no published one is for it")
+        return self._torch(torch_for_gpus(self.examined), "build torch from source: no published one is for it")
 
-    def _torch(self, wanted: TorchPlace) -> Remedy:
+    def _torch(self, wanted: TorchPlace | None, advice: str | None = None) -> Remedy:
         """Install torch for a CUDA, and the packages released with it."""
         interpreter = self.examined.environment.interpreter
-        if interpreter is None:
-            return Remedy()
+        if interpreter is None or wanted is None:
+            return Remedy(advice=None if wanted else advice)
         beside = [name for name in _BESIDE_TORCH if name in self.examined.by_project]
         return Remedy(commands=wanted.commands(interpreter, self.uv, beside=beside))
 
@@ -308,10 +301,3 @@ class Remedies:
         if self.uv:
             return (self.uv, "pip", command, "--python", str(self.examined.environment.interpreter))
         return (str(self.examined.environment.interpreter), "-m", "pip", command)
-
-
-def _as_version(text: str) -> Version:
-    try:
-        return Version(text)
-    except InvalidVersion:
-        return Version("0")

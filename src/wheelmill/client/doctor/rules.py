@@ -1,7 +1,4 @@
-"""Defects of an environment, and the rules that find them.
-
-Rules check files, versions, and compiled code against torch, CUDA, Python and the system.
-"""
+"""Defects of an environment, and the rules that find them, against torch, CUDA, Python and the system."""
 
 from __future__ import annotations
 
@@ -13,12 +10,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from wheelmill.client.choose.fit import mismatches_inside, mismatches_of_tags, newer_driver
 from wheelmill.client.doctor.inventory import USER_SITE, Examined, Installed, needs_torch
 from wheelmill.client.records import Aspect, TargetEnvironment
-from wheelmill.names import TORCH, ProjectName, PythonVersion, admits
+from wheelmill.names import TORCH, ProjectName, PythonVersion, admits, version_or_none
 from wheelmill.wheel.findings import some_of
 from wheelmill.wheel.label import BuiltFor, words_for
 from wheelmill.wheel.libraries import cuda_majors_of, is_of_toolkit, is_provided
@@ -141,21 +138,15 @@ def torch_has_cuda(examined: Examined) -> Iterator[Defect]:
             "torch_cuda" in lib or "c10_cuda" in lib for lib in wheel.needed
         )
         if asks and name != TORCH and (wheel.links_to_torch or needs_torch(wheel.distribution)):
-            yield against(
-                wheel, DefectCode.TORCH_BUILD, f"built with CUDA, but torch {environment.torch_release} is for {built}"
-            )
+            detail = f"built with CUDA, but torch {environment.torch_release} is for {built}"
+            yield against(wheel, DefectCode.TORCH_BUILD, detail)
 
 
 def torch_is_of_one_release(examined: Examined) -> Iterator[Defect]:
     """Check torch's version: an interrupted upgrade leaves the files of one release and the METADATA of another."""
-    torch, release = examined.by_project.get(TORCH), examined.environment.torch_release
-    if torch is None or release is None:
-        return
-    try:
-        is_one = Version(Version(release).base_version) == Version(Version(torch.distribution.version).base_version)
-    except InvalidVersion:
-        return
-    if not is_one:
+    torch, release = examined.by_project.get(TORCH), examined.environment.torch_release or ""
+    files, metadata = version_or_none(release), version_or_none(torch.distribution.version) if torch else None
+    if torch and files and metadata and Version(files.base_version) != Version(metadata.base_version):
         yield against(torch, DefectCode.TORCH, f"its files say torch {release}: it is of two releases")
 
 
@@ -241,13 +232,9 @@ def wheels_are_for_this_python(examined: Examined) -> Iterator[Defect]:
 
 
 def _concerns_torch(installed: Installed) -> bool:
-    named = installed.distribution.label.cuda_major is not None
-    return (
-        installed.distribution.project == TORCH
-        or named
-        or installed.links_to_torch
-        or needs_torch(installed.distribution)
-    )
+    distribution = installed.distribution
+    is_linked = installed.links_to_torch or needs_torch(distribution)
+    return is_linked or distribution.project == TORCH or distribution.label.cuda_major is not None
 
 
 def _modules_of(installed: Installed) -> list[str]:
@@ -340,7 +327,7 @@ _NOWHERE: Final = "needs what neither the environment nor this system has"
 
 def libraries_are_there(examined: Examined) -> Iterator[Defect]:
     """Check that the libraries of torch and CUDA that code names are in the environment or on the system."""
-    environment = examined.environment
+    environment, cuda = examined.environment, examined.environment.cuda
     for wheel in examined.by_project.values():
         if wheel.links_to_torch and (environment.torch is None or environment.cpu_only):
             continue  # another rule reports it
@@ -351,7 +338,7 @@ def libraries_are_there(examined: Examined) -> Iterator[Defect]:
             for library, user in wheel.needed.items()
             if _is_shared(library, environment)
             and not examined.has(library)
-            and not (chooses and _is_for_other_cuda(library, environment))
+            and not (chooses and cuda and (others := cuda_majors_of(library)) and cuda.major not in others)
         ]
         if lost:
             yield against(wheel, DefectCode.LIBRARY, f"{_NOWHERE}: {some_of(lost)}")
@@ -397,11 +384,6 @@ def _is_open(folder: str) -> bool:
 def _is_shared(library: str, environment: TargetEnvironment) -> bool:
     """True if the library is torch's, CUDA's or the driver's."""
     return is_of_toolkit(library) or is_provided(library, environment.torch, environment.platform.machine)
-
-
-def _is_for_other_cuda(library: str, environment: TargetEnvironment) -> bool:
-    majors = cuda_majors_of(library)
-    return environment.cuda is not None and bool(majors) and environment.cuda.major not in majors
 
 
 def one_runtime_is_installed(examined: Examined) -> Iterator[Defect]:

@@ -1,7 +1,4 @@
-"""Detecting the target: its interpreter, platform, torch, CUDA, GPUs and driver.
-
-Every fact can be given instead, so that a laptop can choose for a cluster.
-"""
+"""Detection of the target; every fact can be given instead, so that a laptop can choose for a cluster."""
 
 from __future__ import annotations
 
@@ -104,10 +101,7 @@ def active_environment() -> Path | None:
 
 
 def _declared_python(folder: Path, uv: Path | None) -> Path | None:
-    """Find uv's Python for a project: by ``UV_PYTHON``, ``.python-version`` or ``requires-python``.
-
-    Without uv, the first Python on PATH of the named version. None if no Python on this machine fits.
-    """
+    """Find uv's Python for a project, or without uv the first one on PATH of the named version; None if none fits."""
     named = os.environ.get("UV_PYTHON")
     request = named or declared_request(folder)
     if uv:
@@ -229,10 +223,8 @@ def libc_of(glibc: str | None, interpreter: Path, platform: Platform) -> Libc | 
 
 
 def musl_of(interpreter: Path) -> Libc | None:
-    """Find the musl that an interpreter is linked to; None if it is linked to another C library, or to none.
-
-    Python has no call for it, but musl's loader prints it: https://peps.python.org/pep-0656/
-    """
+    """Find the musl that an interpreter is linked to; None if it is linked to another C library, or to none."""
+    # Python has no call for it, but musl's loader prints it: https://peps.python.org/pep-0656/
     loader = _loader_of(interpreter)
     if loader is None or "musl" not in loader:
         return None
@@ -357,10 +349,8 @@ def _with_driver(environment: TargetEnvironment, overrides: Overrides) -> Target
 
 
 def _with_backend(environment: TargetEnvironment) -> TargetEnvironment:
-    """Apply the torch backend that is set for uv, if no torch is installed.
-
-    https://docs.astral.sh/uv/reference/environment/#uv_torch_backend
-    """
+    """Apply the torch backend that is set for uv, if no torch is installed."""
+    # https://docs.astral.sh/uv/reference/environment/#uv_torch_backend
     backend = os.environ.get("UV_TORCH_BACKEND", "auto")
     if environment.torch or backend == "auto":
         return environment

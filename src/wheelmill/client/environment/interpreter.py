@@ -136,12 +136,9 @@ def check_interpreter(path: Path) -> None:
 
 
 def find_distrust(path: Path) -> str | None:
-    """Find a reason not to trust a file, in its owner and mode and those of all folders above; None if there is none.
-
-    On Windows there is none, as ownership is not in modes.
-    """
+    """Find a reason not to trust a file, in the owners and modes of it and all folders above; None if there is none."""
     real, named = behind_links(path), Path(os.path.abspath(path))  # noqa: PTH100 - links stay
-    if sys.platform == "win32" or _is_named(real):
+    if sys.platform == "win32" or _is_named(real):  # modes on Windows say nothing of ownership
         return None
     places = dict.fromkeys((named, real, *named.parents, *real.parents))
     return next((f"{path}: {place} {fault}" for place in places if (fault := _fault_of(place))), None)

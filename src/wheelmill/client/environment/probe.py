@@ -80,10 +80,8 @@ def read(*names: str) -> str:
 
 
 def driver_cuda() -> int | None:
-    """Return the CUDA of the driver, 1000 times the major plus 10 times the minor release; None without a driver.
-
-    https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__VERSION.html
-    """
+    """Return the CUDA of the driver, 1000 times the major plus 10 times the minor release; None without a driver."""
+    # https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__VERSION.html
     name = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
     number = ctypes.c_int()
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,12 +10,10 @@ from pathlib import Path
 from typing import Final
 from zlib import crc32
 
-from packaging.version import InvalidVersion, Version
-
 from wheelmill.client.environment.detect import python_of
 from wheelmill.client.environment.interpreter import ask
 from wheelmill.errors import ProcessError, UnreadableError, UsageError
-from wheelmill.names import ProjectName, TorchNeed, project_name
+from wheelmill.names import ProjectName, TorchNeed, project_name, version_or_none
 from wheelmill.system.files import read_start
 from wheelmill.wheel.archive import MAX_DISTRIBUTIONS, MAX_METADATA
 from wheelmill.wheel.label import BuiltFor, needed_torch
@@ -49,20 +46,16 @@ class Distribution:
     def label(self) -> BuiltFor:
         """The build label in its version; empty for an alias, because its wheel has the label."""
         label = BuiltFor() if self.stands_for else BuiltFor.of_installed(self.version)
-        return decide(label) if label.torch_readings else label
+        if not label.torch_readings:
+            return label
+        from wheelmill.client.choose.resolve import read_facts  # for rare labels alone
+
+        return label.decided(read_facts().torches_of)
 
     @property
     def torch(self) -> TorchNeed | None:
         """The torch that it needs: from its version, or from its METADATA if the version names CUDA only."""
         return self.label.torch or (needed_torch(self.requires_dist) if self.label.cuda_major else None)
-
-
-@functools.cache
-def decide(label: BuiltFor) -> BuiltFor:
-    """Decide what joined digits of a torch mean by the shipped facts."""
-    from wheelmill.client.choose.resolve import read_facts  # for rare labels alone
-
-    return label.decided(read_facts().torches_of)
 
 
 def installed_in(interpreter: Path) -> dict[ProjectName, Distribution]:
@@ -131,11 +124,9 @@ def _origin_in(folder: Path) -> tuple[str | None, bool]:
 
 def _version_with_label(written: str, origin: str | None) -> str:
     """Normalize a version (PEP 440), with the local label from its wheel's URL if METADATA has none."""
-    try:
-        version = Version(written)
-    except InvalidVersion:
+    version, named = version_or_none(written), wheel_behind(origin or "")  # None if it came from an index or a folder
+    if version is None:
         return written
-    named = wheel_behind(origin or "")  # None if it came from an index or a folder
     return str(named.version if named and named.version.public == str(version) else version)
 
 
@@ -255,10 +246,10 @@ def _change_of(old: InstalledPackage | None, new: InstalledPackage | None) -> Ch
     if old.version == new.version:
         is_other = None not in (old.identity, new.identity) and old.identity != new.identity
         return ChangeKind.REPLACED if is_other else None
-    try:
-        return ChangeKind.UPGRADED if Version(old.version) < Version(new.version) else ChangeKind.DOWNGRADED
-    except InvalidVersion:
+    before, after = version_or_none(old.version), version_or_none(new.version)
+    if before is None or after is None:
         return ChangeKind.REPLACED
+    return ChangeKind.UPGRADED if before < after else ChangeKind.DOWNGRADED
 
 
 _FOLDERS: Final = """

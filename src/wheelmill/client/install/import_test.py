@@ -34,9 +34,6 @@ for name in sys.argv[1:]:
 """
 
 
-_NOT_EXTENSIONS: Final = frozenset({"torch", "torchvision", "torchaudio"})
-
-
 @dataclass(frozen=True, kw_only=True)
 class TrialFailure:
     """Reason that a package does not work, in plain words."""
@@ -70,7 +67,8 @@ class Trial:
 def find_compiled_projects(installed: Mapping[ProjectName, Distribution]) -> list[ProjectName]:
     """List the projects whose version names their CUDA or torch, except torch itself and aliases."""
     labels = {project: each.label for project, each in installed.items()}
-    return [project for project, label in labels.items() if label != BuiltFor() and project not in _NOT_EXTENSIONS]
+    of_torch = ("torch", "torchvision", "torchaudio")
+    return [project for project, label in labels.items() if label != BuiltFor() and project not in of_torch]
 
 
 def try_packages(
@@ -79,27 +77,21 @@ def try_packages(
     environment: TargetEnvironment,
     expectations: Mapping[ProjectName, Expectations],
 ) -> Iterator[Trial]:
-    """Import each package in a separate process, and run its smoke script on a GPU.
-
-    ``expectations`` has the modules and the smoke script of each package of ``packages.yml``.
-    """
+    """Import each package in a process of its own, and run the smoke script in its ``expectations`` on a GPU."""
     for project, version in versions.items():
         known = expectations.get(project)
         modules = known.imports if known else modules_of(interpreter, project)
-        failure = _run(interpreter, _IMPORT, modules)
-        kernel, failed = "the import failed", None
-        if failure is None:
-            kernel, failed = _kernel(interpreter, environment, known.script if known else None)
-        yield Trial(project=project, version=version, imports=tuple(modules), failure=failure or failed, kernel=kernel)
-
-
-def _kernel(interpreter: Path, environment: TargetEnvironment, script: str | None) -> tuple[str, TrialFailure | None]:
-    if not environment.gpus:
-        return "there is no GPU", None
-    if script is None:
-        return "it has no smoke script", None
-    failure = _run(interpreter, script, ())
-    return ("failed" if failure else "ran"), failure
+        script = known.script if known else None
+        if failure := _run(interpreter, _IMPORT, modules):
+            kernel = "the import failed"
+        elif not environment.gpus:
+            kernel = "there is no GPU"
+        elif script is None:
+            kernel = "it has no smoke script"
+        else:
+            failure = _run(interpreter, script, ())
+            kernel = "failed" if failure else "ran"
+        yield Trial(project=project, version=version, imports=tuple(modules), failure=failure, kernel=kernel)
 
 
 def _run(interpreter: Path, code: str, arguments: Sequence[str]) -> TrialFailure | None:
@@ -149,10 +141,7 @@ _CAUSES: Final = (
         hint="the wheel needs what this torch does not have: torch is missing, built without CUDA, or another one",
     ),
 )
-"""The first that is found counts.
-
-https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html
-"""
+"""The first that is found counts: https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html."""
 _IMPORT_FAILED: Final = Cause(code="import", pattern="(?-i:Error)", hint="the import ends with an error")
 _CRASH: Final = Cause(code="crash", pattern="", hint="the interpreter crashes without an error message")
 

@@ -1,6 +1,4 @@
-"""Installation of chosen wheels and their requirements into an interpreter's environment, by uv or else by pip.
-
-The required driver is checked before the download, as conda does by its ``__cuda``.
+"""Installation of wheels and their requirements by uv, else by pip; first the driver is checked, as conda does.
 
 https://docs.conda.io/projects/conda/en/stable/user-guide/tasks/manage-virtual.html
 """
@@ -115,6 +113,11 @@ def installer_for(python: Path, progress: Progress, *, offline: bool = False) ->
     return Pip(python=python, progress=progress)
 
 
+def installer_to(environment: TargetEnvironment, cache: WheelCache) -> Installer:
+    """Return the installer of an environment, which shows its progress where downloads into the cache do."""
+    return installer_for(interpreter_of(environment), cache.progress, offline=cache.offline)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Installation:
     """Result of an installation."""
@@ -140,21 +143,16 @@ def no_environment() -> UsageError:
     )
 
 
-def install_chosen(
-    resolution: Resolution, cache: WheelCache, installer: Installer, *, progress: Progress
-) -> Installation:
-    """Download, check and install chosen wheels; nothing is installed if one does not match its hash.
-
-    Their requirements come from the configured index.
-    """
+def install_chosen(resolution: Resolution, cache: WheelCache) -> Installation:
+    """Download, check and install chosen wheels, and their requirements from the index; nothing if a hash differs."""
     environment = resolution.environment
-    wheels = cache.fetch_all([choice.candidate for choice in resolution.choices.values()], progress)
+    wheels = cache.fetch_all([choice.candidate for choice in resolution.choices.values()])
     beside = [choice.name_with_extras for choice in resolution.choices.values() if choice.extras]
     if resolution.torch:
         beside.append(f"torch{resolution.torch.pin}")
     # An installed torch stays: the wheels were chosen for it.
     place = None if environment.torch_release else resolution.torch_place
-    installer.install(wheels, beside, alone=False, torch_place=place)
+    installer_to(environment, cache).install(wheels, beside, alone=False, torch_place=place)
     return Installation(wheels=wheels)
 
 
@@ -202,10 +200,7 @@ def _cuda_of_runtime(name: WheelName) -> CudaVersion | None:
 
 
 def check_driver(needs: Iterable[DriverNeed], environment: TargetEnvironment) -> str | None:
-    """Refuse wheels that need a newer driver than the machine's, before they are downloaded.
-
-    Returns a warning if the machine has no driver, as the packages may run elsewhere; None if there is no problem.
-    """
+    """Refuse wheels that need a newer driver, before the download; return a warning if there is no driver."""
     if not environment.platform.is_linux:
         return None  # Windows has other minimum versions
     newest = max(needs, key=lambda need: Version(need.driver), default=None)

@@ -1,7 +1,4 @@
-"""The cache folder of the client: parsed pages, and wheels downloaded or built on this machine.
-
-Wheels are stored under their hash and verified on every read.
-"""
+"""The cache folder of the client: parsed pages, and wheels, stored under their hash and verified on every read."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from wheelmill.errors import IntegrityError, UnreadableError, UsageError
 from wheelmill.names import ProjectName, Sha256
 from wheelmill.system.files import atomic_write, sha256_of, sha256_of_bytes, write_bytes
 from wheelmill.system.folders import sweep_this_machine
-from wheelmill.system.progress import Progress
+from wheelmill.system.progress import QUIET, Progress
 from wheelmill.wheel.name import WheelName
 
 if TYPE_CHECKING:
@@ -60,12 +57,13 @@ class WheelCache:
     threads: Executor
     """In which downloads run. They end after the connection does, so that an interruption need not wait for them."""
     offline: bool = False
+    progress: Progress = QUIET
 
-    def fetch_all(self, wanted: Iterable[WantedWheel], progress: Progress) -> Sequence[CachedWheel]:
+    def fetch_all(self, wanted: Iterable[WantedWheel]) -> Sequence[CachedWheel]:
         """Get wheels from the cache, or download them in parallel."""
-        return list(self.threads.map(lambda wheel: self.fetch(wheel, progress), wanted))
+        return list(self.threads.map(self.fetch, wanted))
 
-    def fetch(self, wanted: WantedWheel, progress: Progress) -> CachedWheel:
+    def fetch(self, wanted: WantedWheel) -> CachedWheel:
         """Get one wheel from the cache, or download it."""
         filename = _check_filename(wanted.filename)
         sha256 = wanted.sha256 or self._recall(wanted.url)
@@ -82,16 +80,16 @@ class WheelCache:
             raise UsageError(
                 "not-cached", f"{filename} is not in the cache, and --offline was given", hint=f"it is at {wanted.url}"
             )
-        return self._download(wanted, filename, progress)
+        return self._download(wanted, filename)
 
-    def _download(self, wanted: WantedWheel, filename: str, progress: Progress) -> CachedWheel:
+    def _download(self, wanted: WantedWheel, filename: str) -> CachedWheel:
         partial = self.directory / "partial" / f"{sha256_of_bytes(wanted.url.encode())}.whl"
         with atomic_write(partial) as file:
             download = self.web.download(
                 wanted.url,
                 file,
                 promised=wanted.size,
-                received=lambda size: progress.show_download(filename, size, wanted.size),
+                received=lambda size: self.progress.show_download(filename, size, wanted.size),
             )
         actual = download.sha256
         if actual != (wanted.sha256 or actual):
@@ -142,17 +140,8 @@ class CacheContent:
     """Bytes that killed commands left: temporary files, and folders of builds."""
 
 
-def measure_cache() -> CacheContent:
-    """Count the files in the cache."""
-    folder = user_cache_path("wheelmill")
-    return _content(folder, [status for _, status in _files_in(folder)], sweep_this_machine(dry_run=True))
-
-
 def clean_cache(unused_for: dt.timedelta | None, *, dry_run: bool = False) -> CacheContent:
-    """Delete cached files, emptied folders and leftovers of killed commands on this machine; a dry run only counts.
-
-    Files used within ``unused_for`` are kept; if it is None, everything is deleted.
-    """
+    """Delete cached files unused for a time, or all, and leftovers of killed commands; a dry run only counts."""
     folder = user_cache_path("wheelmill")
     deleted = []
     for path, status in _files_in(folder):
@@ -164,7 +153,13 @@ def clean_cache(unused_for: dt.timedelta | None, *, dry_run: bool = False) -> Ca
         for parent, _, _ in os.walk(folder / part, topdown=False):
             if not any(Path(parent).iterdir()):
                 Path(parent).rmdir()
-    return _content(folder, deleted, sweep_this_machine(dry_run=dry_run))
+    return CacheContent(
+        folder=folder,
+        files=len(deleted),
+        size=sum(status.st_size for status in deleted),
+        oldest=min(map(_last_use, deleted), default=None),
+        leftovers=sweep_this_machine(dry_run=dry_run),
+    )
 
 
 def _files_in(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
@@ -174,16 +169,6 @@ def _files_in(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
             for path in (Path(parent, name) for name in names):
                 if not path.is_symlink():
                     yield path, path.stat()
-
-
-def _content(folder: Path, statuses: list[os.stat_result], leftovers: int) -> CacheContent:
-    return CacheContent(
-        folder=folder,
-        files=len(statuses),
-        size=sum(status.st_size for status in statuses),
-        oldest=min(map(_last_use, statuses), default=None),
-        leftovers=leftovers,
-    )
 
 
 def _last_use(status: os.stat_result) -> dt.datetime:

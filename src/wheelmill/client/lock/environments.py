@@ -1,15 +1,9 @@
-"""Contents of locked environments: chosen wheels, and all requirements of these and of the project.
-
-uv resolves dependencies with hashes. Markers (PEP 508) distinguish environments. Changes are predicted from metadata.
-
-https://packaging.python.org/en/latest/specifications/dependency-specifiers/#environment-markers
-"""
+"""Contents of locked environments: chosen wheels, and all that these and the project require, which uv resolves."""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -17,16 +11,15 @@ import tomlkit
 from packaging.pylock import Package, PackageWheel, Pylock, PylockValidationError
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from wheelmill.client.install.distributions import InstalledPackage
 from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.records import Candidate, Choice, Resolution, SourceKind, TargetEnvironment
-from wheelmill.errors import InstallError, IntegrityError, UsageError, WheelmillError
+from wheelmill.errors import InstallError, IntegrityError, UsageError
 from wheelmill.installers.requirements_line import requirements_line
 from wheelmill.installers.uv import compile_requirements, find_uv, run_installer, torch_options
-from wheelmill.names import ProjectName
-from wheelmill.system.progress import QUIET, Progress
+from wheelmill.names import ProjectName, version_or_none
 from wheelmill.wheel.metadata import requires_dist_of
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.platforms import PLATFORMS
@@ -35,21 +28,14 @@ _GLIBC_MINORS: Final = (17, 28, *range(31, 41))
 """Minor releases of glibc 2 for which uv has a platform."""
 
 
-def closure_of(
-    requirements: Iterable[str],
-    *,
-    without: Sequence[ProjectName] = (),
-    environment: TargetEnvironment,
-    torch_place: str | None = None,
-    known: Pylock | None = None,
-    offline: bool,
-    progress: Progress,
+def _other_packages(
+    resolution: Resolution, beside: Iterable[Requirement], known: Pylock | None, cache: WheelCache
 ) -> tuple[Package, ...]:
-    """Resolve requirements (PEP 508) for an environment to lock entries of wheels; only metadata is downloaded.
-
-    Projects in ``without`` are left out, because their wheels are chosen already. Versions of the lock ``known`` are
-    kept if they still fit. ``torch_place`` is as in `torch_options`; offline, uv uses its own cache only.
-    """
+    """Resolve what chosen wheels require to lock entries of wheels; only metadata is downloaded."""
+    environment = resolution.environment
+    if known:
+        packages = [replace(package, marker=None) for package in known.packages]
+        known = replace(known, packages=packages, environments=None, tool=None)
     uv = find_uv()
     if uv is None:
         raise UsageError(
@@ -58,36 +44,22 @@ def closure_of(
             hint="install uv: https://docs.astral.sh/uv/getting-started/installation/",
         )
     written = compile_requirements(
-        sorted(set(requirements)),
+        sorted({*_requirements(resolution, beside)}),
         *("--python-version", str(environment.python).removesuffix("t")),
         *("--python-platform", _platform_of(environment)),
         *(("--python", environment.interpreter) if environment.interpreter else ()),
-        *torch_options(torch_place),
-        *("--no-python-downloads", *(("--offline",) if offline else ())),  # another machine's Python is not needed here
-        kept=tomlkit.dumps(_preferences(known)) if known else None,
-        without=sorted(without),
-        run=lambda arguments, folder: run_installer([uv, *arguments], progress, cwd=folder),
+        *torch_options(resolution.torch_place),
+        "--no-python-downloads",  # another machine's Python is not needed here
+        *(("--offline",) if cache.offline else ()),
+        kept=tomlkit.dumps(known.to_dict()) if known else None,  # whose versions uv prefers to others
+        without=sorted(choice.candidate.project for choice in resolution.choices.values()),
+        run=lambda arguments, folder: run_installer([uv, *arguments], cache.progress, cwd=folder),
     )
     try:
-        packages = Pylock.from_dict(tomllib.loads(written)).packages
+        locked = Pylock.from_dict(tomllib.loads(written)).packages
     except (tomllib.TOMLDecodeError, PylockValidationError) as error:
         raise InstallError("lock-unreadable", f"the lock that uv wrote cannot be read: {error}") from None
-    return tuple(_only_fitting_wheels(package, environment) for package in packages)
-
-
-def has_pure_wheel(project: Requirement, environment: TargetEnvironment) -> bool:
-    """True if the package index has a project as a wheel for every machine; False if that is not known."""
-    with suppress(WheelmillError):
-        packages = closure_of([str(project)], environment=environment, offline=False, progress=QUIET)
-        wheels = [each.wheels or () for each in packages if each.name == canonicalize_name(project.name)]
-        return any(wheel.filename.endswith("-any.whl") for each in wheels for wheel in each)
-    return False
-
-
-def _preferences(known: Pylock) -> dict[str, object]:
-    """Strip a lock of its markers: uv prefers the versions in the file that it overwrites."""
-    packages = [replace(package, marker=None) for package in known.packages]
-    return dict(replace(known, packages=packages, environments=None, tool=None).to_dict())
+    return tuple(_only_fitting_wheels(package, environment) for package in locked)
 
 
 def _only_fitting_wheels(package: Package, environment: TargetEnvironment) -> Package:
@@ -163,7 +135,6 @@ def lock_environments(
     beside: Iterable[Requirement],
     known: Pylock | None,
     cache: WheelCache,
-    progress: Progress,
 ) -> list[EnvironmentLock]:
     """Resolve the full content of environments.
 
@@ -172,18 +143,8 @@ def lock_environments(
     """
     locks = []
     for resolution in resolutions:
-        whole = _complete(resolution, cache, progress)
-        chosen = [choice.candidate.project for choice in whole.choices.values()]
-        others = closure_of(
-            _requirements(whole, beside),
-            without=chosen,
-            environment=whole.environment,
-            torch_place=resolution.torch_place,
-            known=known,
-            offline=cache.offline,
-            progress=progress,
-        )
-        locks.append(EnvironmentLock(resolution=whole, others=others))
+        whole = _complete(resolution, cache)
+        locks.append(EnvironmentLock(resolution=whole, others=_other_packages(whole, beside, known, cache)))
     return locks
 
 
@@ -197,7 +158,7 @@ def _requirements(resolution: Resolution, beside: Iterable[Requirement]) -> list
     return [text for text in texts if canonicalize_name(Requirement(text).name) not in chosen]
 
 
-def _complete(resolution: Resolution, cache: WheelCache, progress: Progress) -> Resolution:
+def _complete(resolution: Resolution, cache: WheelCache) -> Resolution:
     """Read data that sources lack from the wheels themselves."""
     choices: dict[ProjectName, Choice] = {}
     for project, choice in resolution.choices.items():
@@ -205,7 +166,7 @@ def _complete(resolution: Resolution, cache: WheelCache, progress: Progress) -> 
         if None not in (candidate.sha256, candidate.size, choice.requires_dist):
             choices[project] = choice
             continue
-        wheel = cache.fetch(candidate, progress)
+        wheel = cache.fetch(candidate)
         choices[project] = replace(
             choice,
             candidate=replace(candidate, sha256=wheel.sha256, size=wheel.size),
@@ -220,18 +181,14 @@ def forecast_packages(
     *,
     beside: Iterable[Requirement],
     cache: WheelCache,
-    progress: Progress,
 ) -> Mapping[ProjectName, InstalledPackage]:
-    """Predict the packages in an environment after chosen wheels are installed; installed versions stay if they fit.
-
-    The cache gets wheels whose source lacks their requirements. ``beside`` has further requirements, such as the
-    project's other dependencies.
-    """
-    (lock,) = lock_environments([resolution], beside=beside, known=_wishes(present), cache=cache, progress=progress)
+    """Predict the packages in an environment after an installation; those that fit stay. See `lock_environments`."""
+    (lock,) = lock_environments([resolution], beside=beside, known=_wishes(present), cache=cache)
     after = dict(present)
     for package in lock.packages:
         project, version = canonicalize_name(package.name), str(package.version)
-        if project in present and Version(version).local is None and _public(present[project]) == version:
+        installed = version_or_none(present[project].version) if project in present else None
+        if installed and Version(version).local is None and installed.public == version:
             continue  # the installed torch has a label, which versions on an index lack
         size = next((wheel.size for wheel in package.wheels or ()), None)
         after[project] = InstalledPackage(version=version, size=size)
@@ -241,16 +198,8 @@ def forecast_packages(
 def _wishes(present: Mapping[ProjectName, InstalledPackage]) -> Pylock:
     """The installed packages, as a lock whose versions are kept."""
     packages = [
-        Package(name=project, version=Version(version))
+        Package(name=project, version=Version(version.public))
         for project, package in present.items()
-        if (version := _public(package))
+        if (version := version_or_none(package.version))
     ]
     return Pylock(lock_version=Version("1.0"), created_by="wheelmill", packages=packages)
-
-
-def _public(package: InstalledPackage) -> str | None:
-    """The version without its label; None if it is not valid under PEP 440."""
-    try:
-        return Version(package.version).public
-    except InvalidVersion:
-        return None

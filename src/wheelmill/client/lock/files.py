@@ -1,4 +1,4 @@
-"""Lock files: writing, reading and installing PEP 751's ``pylock.toml``, and requirements with hashes.
+"""Lock files: PEP 751's ``pylock.toml``, and requirements with hashes; and the publishers of the wheels in them.
 
 https://packaging.python.org/en/latest/specifications/pylock-toml/
 https://pip.pypa.io/en/stable/topics/secure-installs/
@@ -9,8 +9,10 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
+from urllib.parse import urlsplit
 
 import tomlkit
 from packaging.markers import Marker
@@ -25,32 +27,29 @@ from packaging.pylock import (
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from wheelmill.client.choose.wheel_inspection import read_bundles
 from wheelmill.client.install.distributions import InstalledPackage, installed_in
-from wheelmill.client.install.installer import Installation, Installer, interpreter_of
+from wheelmill.client.install.installer import Installation, installer_to, interpreter_of
 from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.lock.environments import EnvironmentLock, package_of
 from wheelmill.client.lock.pins import distinguishing_markers, full_marker
-from wheelmill.client.lock.publishers import check_publishers
-from wheelmill.client.records import TargetEnvironment, WantedWheel
-from wheelmill.errors import NoWheelError, UsageError
+from wheelmill.client.records import Candidate, TargetEnvironment, WantedWheel
+from wheelmill.errors import IntegrityError, NoWheelError, UsageError
 from wheelmill.installers.requirements_line import requirements_line
 from wheelmill.names import ProjectName, Sha256
 from wheelmill.system.files import MAX_LOCK_BYTES, read_bounded
-from wheelmill.system.progress import Progress
+from wheelmill.system.own_installation import own_origin
 from wheelmill.web.credentials import keep_credential
+from wheelmill.wheel.attestation import Publisher, publishers_in
+from wheelmill.wheel.findings import some_of
 from wheelmill.wheel.name import WheelName, wheel_behind
 
 if TYPE_CHECKING:
     from packaging.markers import Environment
 
-_CREATED_BY: Final = "wheelmill"
-
 
 def merge(locks: Sequence[EnvironmentLock]) -> Pylock:
-    """Merge the locks of several environments, with a marker on each entry that some of them lack.
-
-    The lock depends on its input alone: packages and wheels are sorted, and it has no timestamp.
-    """
+    """Merge the locks of environments, with a marker on what some lack; its input alone decides the text."""
     environments = [lock.resolution.environment for lock in locks]
     entries: dict[tuple[str, str], list[tuple[int, Package]]] = {}
     for place, lock in enumerate(locks):
@@ -63,20 +62,16 @@ def merge(locks: Sequence[EnvironmentLock]) -> Pylock:
         if len(alike) < len(locks):
             markers = distinguishing_markers(environments)
             marker = Marker(" or ".join(sorted(f"({markers[place]})" for place, _ in alike)))
-        packages.append(_one_of([package for _, package in alike], marker))
+        wheels = {wheel.filename: wheel for _, package in alike for wheel in package.wheels or ()}
+        packages.append(replace(alike[0][1], marker=marker, wheels=[wheels[name] for name in sorted(wheels)]))
     described = [{key: str(word) for key, word in each.in_json.items() if word is not None} for each in environments]
     return Pylock(
         lock_version=Version("1.0"),
         environments=[Marker(text) for text in sorted({full_marker(environment) for environment in environments})],
-        created_by=_CREATED_BY,
+        created_by="wheelmill",
         packages=packages,
         tool={"wheelmill": {"environments": sorted(described, key=str)}},
     )
-
-
-def _one_of(packages: Sequence[Package], marker: Marker | None) -> Package:
-    wheels = {wheel.filename: wheel for package in packages for wheel in package.wheels or ()}
-    return replace(packages[0], marker=marker, wheels=[wheels[name] for name in sorted(wheels)])
 
 
 def pylock_text(lock: Pylock) -> bytes:
@@ -88,14 +83,13 @@ def pylock_text(lock: Pylock) -> bytes:
 
 
 def requirements_text(locks: Sequence[EnvironmentLock]) -> bytes:
-    """Write a line for every package: chosen wheels by their URL, the others by their version.
-
-    Where environments differ, each has a line with its marker.
-    """
+    """Write each package: chosen wheels by URL, others by version, with its marker where environments differ."""
     by_name: dict[str, dict[int, tuple[str, tuple[str, ...]]]] = {}
     for place, lock in enumerate(locks):
-        for name, line in _lines(lock):
-            by_name.setdefault(name, {})[place] = line
+        for package, requirement in _requirements_in(lock):
+            named = {hashed for wheel in package.wheels or () for hashed in wheel.hashes.items()}
+            options = tuple(sorted(f"--hash={name}:{value}" for name, value in named))
+            by_name.setdefault(package.name, {})[place] = requirement, options
     written = []
     for name in sorted(by_name):
         lines = by_name[name]
@@ -109,18 +103,12 @@ def requirements_text(locks: Sequence[EnvironmentLock]) -> bytes:
     return "".join(f"{line}\n" for line in written).encode()
 
 
-def _lines(lock: EnvironmentLock) -> Iterator[tuple[str, tuple[str, tuple[str, ...]]]]:
-    """Yield the name of every package, with its requirement and its hashes."""
+def _requirements_in(lock: EnvironmentLock) -> Iterator[tuple[Package, str]]:
     for choice in lock.resolution.choices.values():
         package = package_of(choice.candidate)
-        yield package.name, (f"{package.name} @ {choice.candidate.url}", _hashes(package))
+        yield package, f"{package.name} @ {choice.candidate.url}"
     for package in lock.others:
-        yield package.name, (f"{package.name}=={package.version}", _hashes(package))
-
-
-def _hashes(package: Package) -> tuple[str, ...]:
-    hashes = {f"--hash={name}:{value}" for wheel in package.wheels or () for name, value in wheel.hashes.items()}
-    return (*sorted(hashes),)
+        yield package, f"{package.name}=={package.version}"
 
 
 def check_name(path: Path) -> None:
@@ -166,11 +154,7 @@ def _with_urls(package: Package, folder: Path) -> Package:
 def content_for(
     lock: Pylock, environment: TargetEnvironment
 ) -> tuple[tuple[WantedWheel, ...], Mapping[ProjectName, Package]]:
-    """The wheels in a lock for an environment, and its packages without a wheel that has a sha256.
-
-    Raises:
-        NoWheelError: the lock is for other environments, or has no wheel for this one.
-    """
+    """The wheels in a lock for an environment, or NoWheelError, and its packages without a hashed wheel."""
     try:
         selected = list(
             lock.select(environment=cast("Environment", environment.markers), tags=list(environment.tag_places))
@@ -198,11 +182,7 @@ def describe_forms(packages: Iterable[Package]) -> str:
 
 
 def wheels_for(lock: Pylock, environment: TargetEnvironment) -> tuple[WantedWheel, ...]:
-    """The wheels in a lock for an environment; folders in it, as the project itself, are not installed.
-
-    Raises:
-        NoWheelError: as `content_for`.
-    """
+    """The wheels in a lock for an environment, without folders such as the project itself; raises as `content_for`."""
     wheels, others = content_for(lock, environment)
     if unread := describe_forms(each for each in others.values() if not each.directory):
         raise UsageError(
@@ -226,10 +206,7 @@ def _not_locked(lock: Pylock, environment: TargetEnvironment) -> frozenset[Proje
 def packages_of_lock(
     lock: Pylock, environment: TargetEnvironment, present: Mapping[ProjectName, InstalledPackage], *, exactly: bool
 ) -> Mapping[ProjectName, InstalledPackage]:
-    """Predict the packages in an environment after a lock is installed into it.
-
-    ``present`` are its packages now; those that the lock does not list are removed if ``exactly``.
-    """
+    """Predict the packages in an environment after a lock is installed; ``exactly`` removes all others."""
     left = _not_locked(lock, environment)
     kept = {project: package for project, package in present.items() if not exactly or project in left}
     names = [(WheelName.parse(wheel.filename), wheel.size) for wheel in wheels_for(lock, environment)]
@@ -240,11 +217,9 @@ def install_locked(
     lock: Pylock,
     environment: TargetEnvironment,
     cache: WheelCache,
-    installer: Installer,
     *,
     exactly: bool,
     attested: bool,
-    progress: Progress,
 ) -> Installation:
     """Download, check and install the wheels in a lock, and nothing else.
 
@@ -258,12 +233,104 @@ def install_locked(
     absent = {filename for filename, name in names.items() if present.get(name.project) != str(name.version)}
     checked = [wheel for wheel in wanted if attested or wheel.filename in absent]
     if warning := check_publishers(lock, checked, cache, required=attested):
-        progress.step(f"warning: {warning}")
-    wheels = cache.fetch_all(wanted, progress)
+        cache.progress.step(f"warning: {warning}")
+    wheels = cache.fetch_all(wanted)
     new = [wheel for wheel in wheels if wheel.path.name in absent]
     kept = _not_locked(lock, environment).union(wheel.project for wheel in wheels)
     surplus = sorted(set(present) - kept) if exactly else []
+    installer = installer_to(environment, cache)
     installer.uninstall(surplus)
     if new:
         installer.install(new, [], alone=True, torch_place=None)
     return Installation(wheels=wheels, removed=surplus)
+
+
+Publishers: TypeAlias = Mapping[tuple[str, str], Sequence[Publisher]]
+"""Publishers by name and sha256 of their files."""
+
+
+def obstacle_to_verification(cache: WheelCache) -> str | None:
+    """Return the reason why no attestation can be verified; None if there is none."""
+    if cache.offline:
+        return "--offline was given"
+    return None if find_spec("sigstore") else f"install wheelmill[attestations]{own_origin()} for that"
+
+
+def read_publishers(wheels: Iterable[WantedWheel], cache: WheelCache) -> Publishers:
+    """Verify the attestations beside wheels, if possible; raises NetworkError if they or the keys cannot be fetched."""
+    served = [wheel for wheel in wheels if urlsplit(wheel.url).scheme != "file"]
+    bundles = [] if obstacle_to_verification(cache) else read_bundles(served, cache.web)
+    return publishers_in(bundles) if bundles else {}
+
+
+def publishers_named_in(packages: Iterable[Package]) -> Publishers:
+    """Return the publishers that entries of a lock name for their wheels."""
+    return {
+        file: package.attestation_identities
+        for package in packages
+        if package.attestation_identities
+        for file in _files_of(package)
+    }
+
+
+def with_publishers(lock: Pylock, publishers: Publishers) -> Pylock:
+    """Name the publishers of each package whose wheels all have some."""
+    packages = []
+    for package in lock.packages:
+        files = _files_of(package)
+        by_text = {_text_of(each): each for file in files & publishers.keys() for each in publishers[file]}
+        identities = [by_text[text] for text in sorted(by_text)] if files <= publishers.keys() else []
+        packages.append(replace(package, attestation_identities=identities or None))
+    return replace(lock, packages=packages)
+
+
+def _files_of(package: Package) -> set[tuple[str, str]]:
+    return {(wheel.filename, wheel.hashes.get("sha256", "")) for wheel in package.wheels or ()}
+
+
+def check_publishers(lock: Pylock, wheels: Iterable[WantedWheel], cache: WheelCache, *, required: bool) -> str | None:
+    """Verify that each wheel has a publisher that its lock names for it; if that is not possible, return a warning.
+
+    With ``required``, that is an error, and so is a lock without publishers.
+    """
+    wanted = {(each.filename, each.sha256 or ""): each for each in wheels}
+    named = {file: each for file, each in publishers_named_in(lock.packages).items() if file in wanted}
+    obstacle = obstacle_to_verification(cache)
+    own = {} if obstacle else {file: each for file, each in named.items() if any("signer" in one for one in each)}
+    verified = read_publishers([wanted[file] for file in own], cache)
+    faults = [
+        f"{file[0]} is attested by {_texts_of(verified.get(file, ()))}, not by {_texts_of(publishers)}"
+        for file, publishers in own.items()
+        if not any(each in verified.get(file, ()) for each in publishers)
+    ]
+    if faults:
+        hint = "if you trust that, 'wheelmill lock --upgrade' writes it"
+        raise IntegrityError("publisher-differs", "\n".join(faults), hint=hint)
+    warning = None
+    if unread := [name for name, _ in named.keys() - own.keys()]:
+        obstacle = obstacle or "wheelmill did not write them"
+        warning = f"the publishers of {some_of(sorted(unread))} in the lock are not verified: {obstacle}"
+    if required and (warning or not named):
+        raise IntegrityError("publisher-not-verified", warning or "the lock names no publisher of its wheels")
+    return warning
+
+
+def changed_publishers(locked: Iterable[Package], chosen: Iterable[Candidate], cache: WheelCache) -> list[str]:
+    """Describe the changes from the publishers in a lock to those of the wheels chosen now."""
+    named = {each.name: _texts_of(each.attestation_identities) for each in locked if each.attestation_identities}
+    wheels = [each for each in chosen if each.project in named]
+    if wheels and (obstacle := obstacle_to_verification(cache)):
+        return [f"publishers are not compared: {obstacle}"]
+    verified = read_publishers(wheels, cache)
+    now = {(each.project, _texts_of(verified.get((each.filename, each.sha256 or ""), ()))) for each in wheels}
+    changed = sorted((project, after) for project, after in now if after != named[project])
+    return [f"publisher of {project}: {named[project]} -> {after}" for project, after in changed]
+
+
+def _texts_of(publishers: Iterable[Publisher]) -> str:
+    return " or ".join(sorted({*map(_text_of, publishers)})) or "none"
+
+
+def _text_of(publisher: Publisher) -> str:
+    whose = publisher.get("signer") or publisher.get("repository")
+    return " ".join(str(word) for word in (publisher.get("kind"), whose, publisher.get("workflow")) if word)

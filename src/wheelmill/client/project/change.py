@@ -1,7 +1,4 @@
-"""Edits of a project's files, and addition and removal of wheels in its ``pyproject.toml``.
-
-A missing ``[project]`` is created (PEP 621).
-"""
+"""Edits of a project's files; addition and removal of wheels in ``pyproject.toml``, where ``[project]`` is created."""
 
 from __future__ import annotations
 
@@ -48,10 +45,7 @@ class Edit:
         return cls(contents={} if same else {path: content}, notes=tuple(notes))
 
     def write(self) -> None:
-        """Write each file atomically; symbolic links keep their targets, and modes stay.
-
-        A read-only file is refused, which could be replaced all the same.
-        """
+        """Write each file atomically, with its mode, through links; a read-only one is refused, though replaceable."""
         for path, content in self.contents.items():
             goal = behind_links(path)
             if goal.exists() and not os.access(goal, os.W_OK):
@@ -63,10 +57,7 @@ _FIRST_VERSION = "0.1.0"
 
 
 def complete_project_table(pyproject: PyprojectEditor, pythons: Collection[PythonVersion]) -> tuple[str, ...]:
-    """Give ``[project]`` the name and the version that installers require, and return notes, a sentence each.
-
-    The file is changed in place. ``pythons`` are the Pythons of a new project.
-    """
+    """Give ``[project]`` the name and version that installers require; return notes. New ones get ``pythons``."""
     had = pyproject.table("project")
     if had is None and pyproject.table("tool", "poetry") is not None:
         return ()  # Poetry 1 has no [project]
@@ -102,10 +93,7 @@ def _name_of_folder(pyproject: PyprojectEditor) -> str:
 
 
 def add_wheels(pyproject: PyprojectEditor, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
-    """Make a project depend on chosen wheels; its ``pyproject.toml`` need not exist yet.
-
-    ``asked`` is kept in ``tool.wheelmill`` for updates. ``resolutions`` has the choices for each environment.
-    """
+    """Make a project depend on the wheels for each environment; ``asked`` is kept in ``tool.wheelmill`` for updates."""
     notes = [*complete_project_table(pyproject, [each.environment.python for each in resolutions])]
     torches = [each for each in asked if canonicalize_name(each.name) == TORCH]
     pyproject.ask([each for each in asked if each not in torches])
@@ -150,7 +138,7 @@ def removed_with(projects: Iterable[ProjectName], links: Links, asked: Iterable[
 
 def new_project_text(resolution: Resolution, name: ProjectName) -> str:
     """The ``pyproject.toml`` of a project that depends on chosen wheels only."""
-    pyproject = UvPyproject.empty(Path(name) / "pyproject.toml")
+    pyproject = UvPyproject(Path(name) / "pyproject.toml")
     complete_project_table(pyproject, [resolution.environment.python])
     for project, pins in pins_of([resolution]).items():
         pyproject.pin(project, pins)
@@ -213,15 +201,13 @@ def _find_python_gap(pyproject: PyprojectEditor, project: ProjectName, pins: Seq
 
 
 def _pin_torch(pyproject: PyprojectEditor, pins: Sequence[Pin], resolutions: Sequence[Resolution]) -> Iterator[str]:
-    """Pin the torch that a project's wheels are linked to.
-
-    A dependency that already admits no other minor release stays as it is, and so does a source of its own.
-    """
+    """Pin the torch that wheels are linked to, unless a dependency admits no other minor release already."""
     wanted = {resolution.environment.torch for resolution in resolutions} - {None}
     had = [each for each in pyproject.requirements if canonicalize_name(each.name) == TORCH]
     had = [each for each in had if any(pin.counts_for(each.marker) for pin in pins)]
     check_torch(pyproject.path, pyproject.torch_by_hand, resolutions)
-    narrow = had and all(_admits_only(requirement, wanted) for requirement in had)
+    around = {TorchVersion(each.major, each.minor + step) for each in wanted if each for step in (-1, 1)} - wanted
+    narrow = had and not any(has_release_of(torch, range_of(each)) for each in had for torch in around)
     if not narrow:
         # Other machines have the torch that the project declares for all, too.
         pyproject.depend(TORCH, [replace(pin, marker=None) for pin in pins] if had and len(pins) == 1 else pins)
@@ -256,18 +242,9 @@ def check_torch(path: Path, had: Iterable[Requirement], resolutions: Iterable[Re
     for requirement in had:
         for torch, target in wanted:
             is_meant = canonicalize_name(requirement.name) == TORCH and target.meets(requirement.marker)
-            if is_meant and not _admits(requirement, torch):
+            if is_meant and not has_release_of(torch, range_of(requirement)):
                 raise UsageError(
                     "dependency-conflict",
                     f"{path} depends on {requirement}, but the wheels are for torch {torch}",
                     hint="change that dependency, or choose with --torch",
                 )
-
-
-def _admits(requirement: Requirement, torch: TorchVersion) -> bool:
-    return has_release_of(torch, range_of(requirement))
-
-
-def _admits_only(requirement: Requirement, wanted: set[TorchVersion | None]) -> bool:
-    around = {TorchVersion(each.major, each.minor + step) for each in wanted if each for step in (-1, 1)} - wanted
-    return not any(_admits(requirement, torch) for torch in around)

@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -49,8 +48,7 @@ def read_declared(folders: Iterable[Path]) -> tuple[Source, ...]:
 def sources_in(files: Sequence[TomlTables]) -> tuple[Source, ...]:
     """Read the sources that files declare together."""
     tied = _packages_of_indexes(files)
-    readers = (_remembered_in, partial(_indexes_in, tied=tied), _settings_in)
-    return tuple(source for file in files for read in readers for source in read(file))
+    return tuple(source for file in files for source in _sources_in(file, tied))
 
 
 def _packages_of_indexes(files: Iterable[TomlTables]) -> Mapping[str, Collection[ProjectName]]:
@@ -66,14 +64,11 @@ def _packages_of_indexes(files: Iterable[TomlTables]) -> Mapping[str, Collection
     return tied
 
 
-def _remembered_in(file: TomlTables) -> Iterator[Source]:
-    """Yield the sources that were named when packages were added."""
+def _sources_in(file: TomlTables, tied: Mapping[str, Collection[ProjectName]]) -> Iterator[Source]:
+    """Yield the sources that were named when packages were added, then the indexes and the settings of the tool."""
     for name, texts in (file.table("tool", "wheelmill", "sources") or {}).items():
         for text in listed(texts):
             yield from declare(file.path, f"tool.wheelmill.sources.{name}", text, "", [canonicalize_name(name)])
-
-
-def _indexes_in(file: TomlTables, tied: Mapping[str, Collection[ProjectName]]) -> Iterator[Source]:
     for keys, prefix in _INDEXES.items():
         for number, index in enumerate(file.array_of_tables(*keys)):
             if "url" not in index:  # an index that Poetry knows by its name
@@ -85,9 +80,6 @@ def _indexes_in(file: TomlTables, tied: Mapping[str, Collection[ProjectName]]) -
             kind = "find-links" if is_page else "simple"
             for packages in _ties_of(index, tied):
                 yield from declare(file.path, f"{'.'.join(keys)}[{number}].url", place, kind, packages)
-
-
-def _settings_in(file: TomlTables) -> Iterator[Source]:
     for keys in (("tool", "uv"), ()):
         for word, kind in SETTINGS.items():
             for url in listed((file.table(*keys) or {}).get(word)):

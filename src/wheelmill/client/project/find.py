@@ -1,25 +1,15 @@
-"""The interface of every kind of project, and detection of a command's project and its kind.
-
-A project's file is edited as data, and only its own tool locks and installs.
-"""
+"""Detection of a command's project and its kind."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from wheelmill.client.environment.detect import ENVIRONMENTS, active_environment
 from wheelmill.errors import UsageError
-from wheelmill.names import ProjectName
-from wheelmill.system.progress import Progress
 
 if TYPE_CHECKING:
-    from packaging.requirements import Requirement
-
-    from wheelmill.client.install.wheel_cache import WheelCache
-    from wheelmill.client.project.change import Edit
-    from wheelmill.client.records import Links, Resolution, Source
+    from wheelmill.client.project.tool_project import Project
 
 _FOREIGN: Final = {
     "Pipfile": "Pipenv",
@@ -36,86 +26,17 @@ _BARE: Final = "wheelmill-requirements.txt"
 """File in which an environment without a project keeps what was added to it."""
 
 
-class Project(Protocol):
-    """Project: files that declare dependencies, and the environment for them."""
-
-    @property
-    def kind(self) -> str:
-        """Its kind, in words: ``uv project``."""
-
-    @property
-    def path(self) -> Path:
-        """The file with its dependencies, which need not exist yet."""
-
-    @property
-    def root(self) -> Path:
-        """The folder of its lock."""
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """Every file that an edit or its own tool may write, even if it does not exist."""
-
-    @property
-    def environment(self) -> Path | None:
-        """The folder of its environment, which need not exist yet; None if only its tool knows it."""
-
-    def find_python(self) -> Path | None:
-        """The interpreter for its wheels: the one that the user named, else its tool's choice.
-
-        None if no Python on this machine fits the project's declaration.
-        """
-
-    def check_install(self) -> None:
-        """Refuse an impossible `install` before any change."""
-
-    @property
-    def asked(self) -> tuple[Requirement, ...]:
-        """The user's requests to wheelmill, from which an update may take any matching version, and pinned wheels."""
-
-    @property
-    def links(self) -> Links:
-        """The wheels that others require, which were chosen with these."""
-
-    @property
-    def requirements(self) -> tuple[Requirement, ...]:
-        """All its dependencies."""
-
-    @property
-    def sources(self) -> tuple[Source, ...]:
-        """The sources that its files name: those of its wheels, and the indexes of its tool."""
-
-    def add(self, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
-        """Make it depend on chosen wheels, given for each environment in ``resolutions``; updates read ``asked``."""
-
-    def remove(self, projects: Sequence[ProjectName]) -> Edit:
-        """Remove dependencies, and all additions made for them alone."""
-
-    def install(self, resolutions: Sequence[Resolution], cache: WheelCache, progress: Progress) -> None:
-        """Lock it and install the dependencies in its files, with its own tool.
-
-        The lock must have the hashes of the chosen wheels. The cache is for a tool that locks nothing.
-        """
-
-    def uninstall(self, projects: Sequence[ProjectName], progress: Progress) -> None:
-        """Lock it and remove projects from its environment, with its own tool."""
-
-
-def find_project(given: Path | None, python: Path | None = None) -> Project:
-    """Find the named project, else the nearest one in or above this folder, else a new one here.
-
-    ``given`` is its file or folder, or the folder of an environment; ``python`` an interpreter that the user named.
-
-    Raises:
-        UsageError: wheelmill cannot change projects of this kind.
-    """
-    path = given.absolute() if given else _nearest(Path.cwd())
+def find_project(named: Path | None, python: Path | None = None) -> Project:
+    """Find the project of a path, else the nearest in or above this folder, else a new one here."""
+    path = named.absolute() if named else _nearest(Path.cwd())
     if path and _is_environment(path):
         return _bare_environment(path, python)
     if path and path.is_dir():
         path = _file_in(path) or path / "pyproject.toml"
     if path is None:
         prefix = python.parent.parent if python else _environment_beside(Path.cwd())
-        if prefix and _is_environment(prefix) and (python or not _is_conda_base(prefix)):
+        is_conda_base = prefix and (prefix / "condabin").is_dir()  # which many shells activate at start
+        if prefix and _is_environment(prefix) and (python or not is_conda_base):
             return _bare_environment(prefix, python)
         path = Path.cwd() / "pyproject.toml"
     if path.suffix == ".py":
@@ -123,9 +44,7 @@ def find_project(given: Path | None, python: Path | None = None) -> Project:
     if path.suffix in (".txt", ".in"):
         from wheelmill.client.project.requirements import RequirementsProject, source_of
 
-        return RequirementsProject(
-            kind="requirements file", path=source_of(path), environment=_environment_beside(path.parent), python=python
-        )
+        return RequirementsProject(path=source_of(path), python=python, prefix=_environment_beside(path.parent))
     return _pyproject(path, python)
 
 
@@ -144,7 +63,7 @@ def project_unread(folder: Path) -> Project:
     from wheelmill.client.project.tool_project import PlainProject
 
     nearest = next((each for each in (folder, *folder.parents) if (each / "pyproject.toml").exists()), folder)
-    return PlainProject(path=nearest / "pyproject.toml", python=None, environment=_environment_beside(nearest))
+    return PlainProject(path=nearest / "pyproject.toml", python=None, prefix=_environment_beside(nearest))
 
 
 def _nearest(folder: Path) -> Path | None:
@@ -175,27 +94,19 @@ def _file_in(folder: Path) -> Path | None:
 
 def _pyproject(path: Path, python: Path | None) -> Project:
     """The kind of a ``pyproject.toml`` project: by its lock, else its tool's table, else its environment."""
+    from wheelmill.client.project import tools
     from wheelmill.client.project.toml_tables import TomlTables
     from wheelmill.client.project.tool_project import PlainProject, tool_absent
-    from wheelmill.client.project.tools import (
-        HatchProject,
-        PdmProject,
-        PoetryProject,
-        UvProject,
-        find_workspace,
-        hatch_environments,
-        is_made_by_uv,
-    )
     from wheelmill.installers.uv import find_uv
 
     folder, tables, uv = path.parent, TomlTables.read(path), find_uv()
     tool = next((each for each in _LOCKS if (folder / _LOCKS[each]).exists()), None)
     tool = tool or next((each for each in (*_LOCKS, "pixi") if tables.table("tool", each) is not None), None)
-    workspace = find_workspace(folder)
+    workspace = tools.find_workspace(folder)
     if workspace or tool == "uv":
         if uv is None:
             raise tool_absent(path, "uv")
-        return UvProject(path=path, python=python, uv=uv, workspace=workspace)
+        return tools.UvProject(path=path, python=python, uv=uv, workspace=workspace)
     if tool == "pixi":
         raise UsageError(
             "project-unsupported",
@@ -203,14 +114,14 @@ def _pyproject(path: Path, python: Path | None) -> Project:
             hint="'wheelmill install' puts wheels into its environment",
         )
     if tool:
-        return (PoetryProject if tool == "poetry" else PdmProject)(path=path, python=python)
-    if hatch_environments(folder) is not None:
-        return HatchProject(path=path, python=python)
+        return (tools.PoetryProject if tool == "poetry" else tools.PdmProject)(path=path, python=python)
+    if tools.hatch_environments(folder) is not None:
+        return tools.HatchProject(path=path, python=python)
     named = python.parent.parent if python else None
     environment = named if named and _is_environment(named) else _environment_beside(folder)
-    if uv and (environment is None or is_made_by_uv(environment)):
-        return UvProject(path=path, python=python, uv=uv)
-    return PlainProject(path=path, python=python, environment=environment)
+    if uv and (environment is None or tools.is_made_by_uv(environment)):
+        return tools.UvProject(path=path, python=python, uv=uv)
+    return PlainProject(path=path, python=python, prefix=environment)
 
 
 def _script(path: Path, python: Path | None) -> Project:
@@ -228,8 +139,7 @@ def _script(path: Path, python: Path | None) -> Project:
 def _bare_environment(prefix: Path, python: Path | None) -> Project:
     from wheelmill.client.project.requirements import RequirementsProject
 
-    kind = "conda environment" if (prefix / "conda-meta").is_dir() else "virtual environment"
-    return RequirementsProject(kind=kind, path=prefix / _BARE, environment=prefix, python=python)
+    return RequirementsProject(path=prefix / _BARE, python=python, prefix=prefix)
 
 
 def _environment_beside(folder: Path) -> Path | None:
@@ -240,8 +150,3 @@ def _environment_beside(folder: Path) -> Path | None:
 
 def _is_environment(folder: Path) -> bool:
     return (folder / "pyvenv.cfg").exists() or (folder / "conda-meta").is_dir()
-
-
-def _is_conda_base(prefix: Path) -> bool:
-    """True if it is conda's base environment, which many shells activate at start."""
-    return (prefix / "condabin").is_dir()

@@ -12,7 +12,7 @@ import json
 import os
 import stat
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,6 +25,7 @@ from wheelmill.errors import UsageError
 from wheelmill.system.files import behind_links, is_mine, sha256_of_bytes, sync_folder, write_durably
 from wheelmill.system.folders import count_entries, remove_entry, remove_tree, restore_snapshot, take_snapshot
 from wheelmill.system.locks import hold, wait_silently
+from wheelmill.system.progress import Warn
 from wheelmill.system.records import plain_of, record_of
 
 
@@ -74,15 +75,14 @@ class FolderBackup:
     entries: int = 0
     """The number of entries in the snapshot."""
 
-    def restore(self) -> bool:
-        """Restore the folder; False, and no change, if a power loss left the snapshot incomplete."""
+    def restore(self, say: Warn) -> None:
+        """Restore the folder; a warning, and no change, if a power loss left the snapshot incomplete."""
         if self.snapshot is None:
             remove_entry(self.path)
         elif count_entries(self.snapshot) == self.entries:
             restore_snapshot(self.path, self.snapshot)
         else:
-            return False
-        return True
+            say(f"{self.path} could not be put back: its snapshot is not whole; create that environment again")
 
 
 def back_up_file(path: Path) -> Iterator[FileBackup]:
@@ -209,11 +209,8 @@ def state_folder(name: str) -> Path:
     return folder
 
 
-Say = Callable[[str], None]
-
-
 @contextmanager
-def exclusive(place: Path, say: Say) -> Iterator[None]:
+def exclusive(place: Path, say: Warn) -> Iterator[None]:
     """Lock a place while the context lasts, after rolling back a killed command's change to it.
 
     Programs that are started meanwhile hold the lock too, until they end. Before waiting, ``say`` gets the holder.
@@ -227,7 +224,7 @@ def exclusive(place: Path, say: Say) -> Iterator[None]:
         yield
 
 
-def roll_back_interrupted(place: Path, say: Say) -> bool:
+def roll_back_interrupted(place: Path, say: Warn) -> bool:
     """Roll back a killed command's change to a place that is only read, unless it is locked; False without one."""
     if not journals_about(place):
         return False
@@ -239,7 +236,7 @@ def roll_back_interrupted(place: Path, say: Say) -> bool:
 
 @contextmanager
 def roll_back_on_failure(
-    root: Path, files: Sequence[Path], environment: InstallPlace | None, say: Say
+    root: Path, files: Sequence[Path], environment: InstallPlace | None, say: Warn
 ) -> Iterator[None]:
     """Restore files and an environment if the context ends with an error or an interruption.
 
@@ -289,7 +286,7 @@ def _scratch_places(environment: InstallPlace | None) -> Sequence[Path]:
     if environment is None:
         return ()
     base = behind_links(environment.base)
-    if environment.trees != (environment.base,):
+    if not environment.is_virtual:
         return (base,)
     return (base.parent, base) if base.is_dir() else (base.parent,)
 
@@ -309,7 +306,7 @@ def _make_first_possible(folders: Sequence[Path]) -> Path:
     )
 
 
-def _roll_back_under_lock(place: Path, say: Say) -> None:
+def _roll_back_under_lock(place: Path, say: Warn) -> None:
     if not journals_about(place):
         return
     with hold(state_folder("locks") / "undo", wait=wait_silently):  # commands in both places of a journal may run
@@ -323,7 +320,7 @@ def _roll_back_under_lock(place: Path, say: Say) -> None:
                 remove_journal(path, journal)
 
 
-def _save_current_files(journal: Journal, say: Say) -> None:
+def _save_current_files(journal: Journal, say: Warn) -> None:
     """Copy files that a rollback will overwrite: the user may have edited them since the command was killed."""
     for file in journal.files:
         if (content := file.changed_content) is not None:
@@ -332,7 +329,7 @@ def _save_current_files(journal: Journal, say: Say) -> None:
             say(f"{file.path} as it was left is kept as {copy}")
 
 
-def _roll_back(path: Path, say: Say) -> None:
+def _roll_back(path: Path, say: Warn) -> None:
     """Roll back the changes in a journal, and remove it; if interrupted, it starts again."""
     if not path.exists():  # it was not written yet
         return
@@ -341,10 +338,5 @@ def _roll_back(path: Path, say: Say) -> None:
         for file in sorted(journal.files, key=lambda each: each.content is None):
             last_first.callback(file.restore)
         for tree in journal.trees:
-            last_first.callback(_restore_folder, tree, say)
+            last_first.callback(tree.restore, say)
     remove_journal(path, journal)
-
-
-def _restore_folder(tree: FolderBackup, say: Say) -> None:
-    if not tree.restore():
-        say(f"{tree.path} could not be put back: its snapshot is not whole; create that environment again")

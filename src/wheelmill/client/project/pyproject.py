@@ -1,6 +1,4 @@
-"""A project's ``pyproject.toml``: its dependencies (PEP 621), and the tool's indexes for them.
-
-It is edited in place: comments and the order of everything else stay.
+"""A project's ``pyproject.toml``, edited in place: its dependencies (PEP 621), and the tool's indexes for them.
 
 https://docs.astral.sh/uv/concepts/indexes/#pinning-a-package-to-an-index
 https://python-poetry.org/docs/repositories/#explicit-package-sources
@@ -63,10 +61,6 @@ class PyprojectEditor(TomlTables):
         known = {canonicalize_name(key): key for key in self.table(*table) or ()}
         self.list_keys = (*table, known.get(canonicalize_name(name), name))
 
-    def requirement_on(self, project: ProjectName) -> Requirement | None:
-        """The first of its dependencies on a project; None if there is none."""
-        return next((each for each in self.requirements if canonicalize_name(each.name) == project), None)
-
     def pin(self, project: ProjectName, pins: Sequence[Pin]) -> None:
         """Replace dependencies on a project, and its sources, by pins and their indexes."""
         self.depend(project, pins)
@@ -112,15 +106,12 @@ class PyprojectEditor(TomlTables):
 
     @property
     def asked(self) -> tuple[Requirement, ...]:
-        """The requests in ``tool.wheelmill.packages``, from which an update may take any matching version.
-
-        They include the extras of the project's dependencies.
-        """
+        """The requests in ``tool.wheelmill.packages``, for updates, with the extras of dependencies."""
         table = self.table("tool", "wheelmill") or {}
         requests = [requirement for _, requirement in self._parse("tool.wheelmill.packages", table.get("packages"))]
+        extras = {canonicalize_name(each.name): each.extras for each in reversed(self.requirements)}
         for requirement in requests:
-            if dependency := self.requirement_on(canonicalize_name(requirement.name)):
-                requirement.extras |= dependency.extras
+            requirement.extras |= extras.get(canonicalize_name(requirement.name), set())
         return tuple(requests)
 
     @property
@@ -180,10 +171,7 @@ class PyprojectEditor(TomlTables):
         return [read_requirement(text) for text in (was if is_kept else now)]
 
     def release_torch(self, removed: Collection[ProjectName]) -> None:
-        """Undo changes for wheels linked to torch when the last of them is removed.
-
-        A removed torch is not restored.
-        """
+        """Undo changes for wheels linked to torch when the last of them is removed; a removed torch is not restored."""
         ours = self.table("tool", "wheelmill") or {}
         if TORCH in removed:
             self.prune("tool", "wheelmill", "torch-was")
@@ -296,7 +284,7 @@ class IndexTables(PyprojectEditor):
         """Name a project's indexes for the targets of pins; without pins, only the user's own ones of torch stay."""
         if any(pin.index for pin in pins):
             self.make_table(*self._sources_of(project))  # above the indexes
-        had = entries_of((self.table(*self._sources_of(project)) or {}).get(self._source_key(project)))
+        had = entries_of(self._source_of(project))
         entries = self._source_entries(project)
         is_released = project == TORCH and not pins
         new = [each for each in had if each not in entries or (is_released and self._is_by_hand(each))]
@@ -327,7 +315,7 @@ class IndexTables(PyprojectEditor):
 
     def _source_entries(self, project: ProjectName) -> list[MutableMapping[str, Any]]:
         """The sources of a dependency, without those that uv limits to an extra or a group where it does not stand."""
-        entries = entries_of((self.table(*self._sources_of(project)) or {}).get(self._source_key(project)))
+        entries = entries_of(self._source_of(project))
         for word, table in (("extra", EXTRAS), ("group", GROUPS)):
             entries = [each for each in entries if word not in each or (*table, each[word]) == self._keys_of(project)]
         return entries
@@ -347,6 +335,9 @@ class IndexTables(PyprojectEditor):
         sources = self.table(*self._sources_of(project)) or {}
         return next((key for key in sources if canonicalize_name(key) == project), project)
 
+    def _source_of(self, project: ProjectName) -> object:
+        return (self.table(*self._sources_of(project)) or {}).get(self._source_key(project))
+
     def _source_entry(self, pin: Pin, index: Index) -> InlineTable:
         entry = tomlkit.inline_table()
         entry[self.source_word] = self._index_named(index)
@@ -356,7 +347,7 @@ class IndexTables(PyprojectEditor):
 
     def _index_named(self, wanted: Index) -> str:
         """The name of the index with a URL; an index is added if none has it, or if it has no name, as uv allows."""
-        indexes = self._indexes()
+        indexes = self.array_of_tables(*self.index_keys)
         for index in indexes:
             if "name" in index and str(index.get("url", "")).rstrip("/") == wanted.url.rstrip("/"):
                 return str(index["name"])
@@ -369,24 +360,23 @@ class IndexTables(PyprojectEditor):
         added = tomlkit.table() if isinstance(around[key], AoT) else tomlkit.inline_table()
         added.update({"name": free, "url": wanted.url, **self.explicit})
         around[key].append(added)
-        if all(index.get("name") != free for index in self._indexes()):  # tomlkit added it to a copy
+        if all(
+            index.get("name") != free for index in self.array_of_tables(*self.index_keys)
+        ):  # tomlkit added it to a copy
             raise self.unchangeable
         return free
-
-    def _indexes(self) -> Sequence[MutableMapping[str, Any]]:
-        return self.array_of_tables(*self.index_keys)
 
     def _drop_unused_indexes(self) -> None:
         """Remove unused indexes that wheelmill added."""
         tables = {self.source_keys, *(self._sources_of(canonicalize_name(each.name)) for each in self.requirements)}
         sources = [source for keys in tables for source in (self.table(*keys) or {}).values()]
         used = {entry.get(self.source_word) for source in sources for entry in entries_of(source)}
-        indexes = self._indexes()
+        indexes = self.array_of_tables(*self.index_keys)
         for place in reversed(range(len(indexes))):
             index = indexes[place]
             ours = str(index.get("name")).startswith(OURS) and index.items() >= self.explicit.items()
             if ours and index["name"] not in used:
-                del indexes[place]  # type: ignore[attr-defined]  # tomlkit's arrays are lists
+                del indexes[place]
         if not indexes:
             self.prune(*self.index_keys)
 

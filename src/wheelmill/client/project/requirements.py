@@ -17,19 +17,18 @@ from typing import Self
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from wheelmill.client.environment.detect import find_interpreter
-from wheelmill.client.install.installer import installer_for, interpreter_of
+from wheelmill.client.install.installer import installer_to
 from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.lock.pins import pins_of, replace_dependencies
 from wheelmill.client.project.change import Edit, check_depends, check_torch, links_after
 from wheelmill.client.project.declared import SETTINGS, asked_with_pins, declare, given_sources
+from wheelmill.client.project.tool_project import Project
 from wheelmill.client.records import Links, Resolution, Source
 from wheelmill.errors import UsageError
 from wheelmill.installers.requirements_line import requirements_line
 from wheelmill.names import TORCH, ProjectName, read_requirement
 from wheelmill.system.files import read_bounded
 from wheelmill.system.process import command_line
-from wheelmill.system.progress import Progress
 
 _BEGIN = "# >>> wheelmill {command}: what stands between this line and the next mark is replaced"
 _END = "# <<< wheelmill {command}"
@@ -197,10 +196,7 @@ def _requirement_in(line: str) -> Requirement | None:
 
 
 def put_lock(path: Path, locked: str, names: Collection[str]) -> bytes:
-    """Return a requirements file's content with a lock between its marks; the file need not exist.
-
-    ``locked`` is every package with its hashes, ``names`` the locked projects.
-    """
+    """Return a requirements file's content with a lock of projects between its marks; the file need not exist."""
     file = RequirementsFile.read(path, "lock")
     for number, requirement in file.by_hand:
         if not file.has_hashes or canonicalize_name(requirement.name) in names:
@@ -218,25 +214,15 @@ def put_lock(path: Path, locked: str, names: Collection[str]) -> bytes:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RequirementsProject:
-    """Requirements file and an environment; see `Project`."""
-
-    kind: str
-    path: Path
-    environment: Path | None
-    """None where there is none: then only the file is changed."""
-    python: Path | None
-    """The interpreter that was named by hand."""
+class RequirementsProject(Project):
+    """Requirements file and an environment, without which only the file is changed; see `Project`."""
 
     @property
-    def root(self) -> Path:
-        """The folder of the file."""
-        return self.path.parent
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """The file."""
-        return (self.path,)
+    def kind(self) -> str:
+        """Its kind, in words."""
+        if self.path.parent != self.prefix:
+            return "requirements file"
+        return "conda environment" if (self.prefix / "conda-meta").is_dir() else "virtual environment"
 
     @property
     def asked(self) -> tuple[Requirement, ...]:
@@ -267,10 +253,6 @@ class RequirementsProject:
             *((option, value, SETTINGS[option], ()) for option, value in file.options if option in SETTINGS),
         ]
         return tuple(source for place in places for source in declare(self.path, *place))
-
-    def find_python(self) -> Path | None:
-        """The interpreter of its environment."""
-        return self.python or find_interpreter(self.root, self.environment)
 
     def check_install(self) -> None:
         """Accept every project: without an environment, only the file is changed."""
@@ -320,16 +302,10 @@ class RequirementsProject:
         is_source = self.path != compiled and compiled.is_file() and source_of(compiled) == self.path
         return [f"{compiled.name} is compiled from {self.path.name}: compile it again"] if is_source else []
 
-    def install(self, resolutions: Sequence[Resolution], cache: WheelCache, progress: Progress) -> None:
+    def install(self, resolutions: Sequence[Resolution], cache: WheelCache) -> None:
         """Install the file's requirements; see `Project`."""
         if self.environment or self.python:
-            python = interpreter_of(resolutions[0].environment)
-            installer_for(python, progress, offline=cache.offline).install_file(self.path)
-
-    def uninstall(self, projects: Sequence[ProjectName], progress: Progress) -> None:
-        """Uninstall projects; see `Project`."""
-        if (self.environment or self.python) and (python := self.find_python()):
-            installer_for(python, progress).uninstall(projects)
+            installer_to(resolutions[0].environment, cache).install_file(self.path)
 
     def _check(self, file: RequirementsFile, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> None:
         """Refuse lines that pip would refuse on reading the file."""

@@ -1,6 +1,4 @@
-"""Scripts with inline metadata (PEP 723), whose environments uv keeps in its cache.
-
-Everything outside the block of metadata stays as it is, byte for byte.
+"""Scripts with inline metadata (PEP 723), of which all else stays, and whose environments uv keeps in its cache.
 
 https://packaging.python.org/en/latest/specifications/inline-script-metadata/
 https://docs.astral.sh/uv/guides/scripts/
@@ -13,7 +11,7 @@ from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from wheelmill.client.environment.detect import declared_request, find_interpreter
 from wheelmill.client.project.declared import sources_in
@@ -91,10 +89,7 @@ class UvScript(UvProject):
     pyproject = ScriptEditor
     group_option = ""
 
-    @property
-    def kind(self) -> str:
-        """Its kind, in words."""
-        return "script"
+    kind: ClassVar[str] = "script"
 
     @property
     def lock(self) -> Path:

@@ -23,12 +23,12 @@ _MARK: Final = "\ufeff"
 class TomlTables:
     """TOML document, read and edited in memory; the caller writes it."""
 
-    def __init__(self, path: Path, document: TOMLDocument) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self._document = document
+        self._document = tomlkit.document()
         self._line_end = "\n"
         self._mark = ""
-        self._before = tomlkit.dumps(document)
+        self._before = ""
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -37,10 +37,10 @@ class TomlTables:
             text = read_bounded(path).decode()
             mark = _MARK if text.startswith(_MARK) else ""
             line_end = "\r\n" if 0 < text.count("\n") == text.count("\r\n") else "\n"
-            tables = cls(path, tomlkit.document())
+            tables = cls(path)
             tables._load(text.removeprefix(mark).replace(line_end, "\n"))
         except FileNotFoundError:
-            return cls.empty(path)
+            return cls(path)
         except (TOMLKitError, UnicodeDecodeError) as error:
             raise UsageError("not-toml", f"{path} is not TOML: {error}") from None
         tables._line_end, tables._mark = line_end, mark
@@ -58,18 +58,9 @@ class TomlTables:
         """Return the content of the file with its new TOML."""
         return text
 
-    @classmethod
-    def empty(cls, path: Path) -> Self:
-        """Return an empty document for a file that does not exist yet."""
-        return cls(path, tomlkit.document())
-
     @property
     def text(self) -> str:
-        """The new content of the file, with its original byte order mark and line endings.
-
-        It is read back, and refused if it differs from the document: tomlkit moves some additions if there are dotted
-        keys.
-        """
+        """The new content of the file, if it reads as the document: tomlkit moves some additions among dotted keys."""
         text = self._wrap(_space_headings(tomlkit.dumps(self._document), self._before))
         try:
             is_true = _comparable(tomlkit.parse(self._toml_in(text))) == _comparable(self._document)

@@ -1,14 +1,9 @@
-"""Common parts of projects with a ``pyproject.toml``, and projects without a tool.
-
-The locks of uv, Poetry and PDM have tables ``package`` with name, version, files and origin. Poetry and PDM choose the
-environment themselves. Without a lock, pip or uv install the dependencies (PEP 621).
-"""
+"""The base of every kind of project, parts of those with a ``pyproject.toml``, and projects without a tool."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Final
@@ -22,7 +17,7 @@ from packaging.version import Version
 
 from wheelmill.client.environment.detect import find_interpreter
 from wheelmill.client.environment.interpreter import check_trusted
-from wheelmill.client.install.installer import install_chosen, installer_for, interpreter_of
+from wheelmill.client.install.installer import install_chosen, installer_for
 from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.project.change import Edit, add_wheels, remove_packages
 from wheelmill.client.project.declared import asked_with_pins, read_declared
@@ -80,26 +75,22 @@ class LockedPackage:
     """The name of its index in Poetry's lock; empty if there is none."""
 
 
-def read_tool_lock(path: Path) -> tuple[LockedPackage, ...]:
-    """Read the packages in a lock of uv, Poetry or PDM."""
-    with _readable(path):
-        return tuple(map(_package, _read_lock(path).package))
+@dataclass(frozen=True, kw_only=True)
+class ToolLock:
+    """Lock of uv, Poetry or PDM."""
+
+    packages: tuple[LockedPackage, ...] = ()
+    groups: tuple[str, ...] = ()
+    """Of PDM's."""
 
 
-def read_locked_groups(path: Path) -> tuple[str, ...]:
-    """Read the groups in a lock of PDM."""
-    with _readable(path):
-        return _read_lock(path).metadata.groups
-
-
-def _read_lock(path: Path) -> _ToolLock:
-    return msgspec.toml.decode(read_bounded(path, MAX_LOCK_BYTES), type=_ToolLock)
-
-
-@contextmanager
-def _readable(path: Path) -> Iterator[None]:
+def read_tool_lock(path: Path) -> ToolLock:
+    """Read a lock of uv, Poetry or PDM; one that does not exist yet is empty."""
+    if not path.exists():
+        return ToolLock()
     try:
-        yield
+        lock = msgspec.toml.decode(read_bounded(path, MAX_LOCK_BYTES), type=_ToolLock)
+        return ToolLock(packages=tuple(map(_package, lock.package)), groups=lock.metadata.groups)
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError("lock-unreadable", f"{path} cannot be read as a lock: {error}") from None
 
@@ -117,7 +108,7 @@ def _package(entry: _LockEntry) -> LockedPackage:
 
 def check_lock(path: Path, chosen: Iterable[Candidate]) -> None:
     """Check that a lock has the hashes of the chosen wheels."""
-    packages = read_tool_lock(path)
+    packages = read_tool_lock(path).packages
     for candidate in chosen:
         hashes = {each for package in packages if package.project == candidate.project for each in package.hashes}
         if candidate.sha256 and f"sha256:{candidate.sha256}" not in hashes:
@@ -129,27 +120,94 @@ def check_lock(path: Path, chosen: Iterable[Candidate]) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PyprojectProject:
-    """Project with a ``pyproject.toml``; see `Project`."""
+class Project(ABC):
+    """Project: files that declare dependencies, and the environment for them."""
 
     path: Path
+    """The file with its dependencies, which need not exist yet."""
     python: Path | None
     """The interpreter that the user named."""
+    prefix: Path | None = None
+    """The folder of its environment, unless its tool has one for it."""
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """Its kind, in words: ``uv project``."""
+
+    @property
+    def root(self) -> Path:
+        """The folder of its lock."""
+        return self.path.parent
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Every file that an edit or its own tool may write, even if it does not exist."""
+        return (self.path,)
+
+    @property
+    def environment(self) -> Path | None:
+        """The folder of its environment, which need not exist yet; None if there is none, or only its tool knows it."""
+        return self.prefix
+
+    def find_python(self) -> Path | None:
+        """The interpreter for its wheels: the one that the user named, else its tool's choice; None if none fits."""
+        return self.python or find_interpreter(self.path.parent, self.environment)
+
+    @abstractmethod
+    def check_install(self) -> None:
+        """Refuse an impossible `install` before any change."""
+
+    @property
+    @abstractmethod
+    def asked(self) -> tuple[Requirement, ...]:
+        """The user's requests to wheelmill, from which an update may take any matching version, and pinned wheels."""
+
+    @property
+    @abstractmethod
+    def links(self) -> Links:
+        """The wheels that others require, which were chosen with these."""
+
+    @property
+    @abstractmethod
+    def requirements(self) -> tuple[Requirement, ...]:
+        """All its dependencies."""
+
+    @property
+    @abstractmethod
+    def sources(self) -> tuple[Source, ...]:
+        """The sources that its files name: those of its wheels, and the indexes of its tool."""
+
+    @abstractmethod
+    def add(self, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
+        """Make it depend on chosen wheels, given for each environment in ``resolutions``; updates read ``asked``."""
+
+    @abstractmethod
+    def remove(self, projects: Sequence[ProjectName]) -> Edit:
+        """Remove dependencies, and all additions made for them alone."""
+
+    @abstractmethod
+    def install(self, resolutions: Sequence[Resolution], cache: WheelCache) -> None:
+        """Lock it and install the dependencies in its files, with its own tool.
+
+        The lock must have the hashes of the chosen wheels. The cache shows progress, and is for tools without a lock.
+        """
+
+    def uninstall(self, projects: Sequence[ProjectName], progress: Progress) -> None:
+        """Lock it and remove projects from its environment, with its own tool."""
+        if (self.environment or self.python) and (python := self.find_python()):
+            installer_for(python, progress).uninstall(projects)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PyprojectProject(Project):
+    """Project with a ``pyproject.toml``; see `Project`."""
+
     list_keys: tuple[str, ...] = PROJECT_LIST
     """The list for what stands in none yet: the project's own, an extra or a dependency group."""
 
     pyproject: ClassVar[type[PyprojectEditor]] = PyprojectEditor
     """The editor of the file, which knows where its tool keeps indexes."""
-
-    @property
-    def root(self) -> Path:
-        """The folder of its ``pyproject.toml``."""
-        return self.path.parent
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """Its own file."""
-        return (self.path,)
 
     @property
     def asked(self) -> tuple[Requirement, ...]:
@@ -211,6 +269,15 @@ class ToolProject(PyprojectProject):
             return program
         raise tool_absent(self.path, self.tool)
 
+    @property
+    @abstractmethod
+    def own_python(self) -> Path | None:
+        """The interpreter of the tool's environment for the project; None if there is none yet."""
+
+    def find_python(self) -> Path | None:
+        """The interpreter of the tool's environment, else of the project's declaration."""
+        return self.python or self.own_python or find_interpreter(self.root, None)
+
     def check_install(self) -> None:
         """Check that the tool is available."""
         _ = self.program
@@ -252,11 +319,6 @@ class LockedProject(ToolProject):
         """Its own file and the tool's lock."""
         return (self.path, self.lock)
 
-    @property
-    @abstractmethod
-    def own_python(self) -> Path | None:
-        """The interpreter of the tool's environment for the project; None if there is none yet."""
-
     def make_environment(self, python: Path, progress: Progress) -> None:
         """Create the tool's environment for an interpreter, if locking and installing do not."""
 
@@ -269,7 +331,7 @@ class LockedProject(ToolProject):
         return self.own_python.parent.parent if self.own_python else self.root / ".venv"
 
     def find_python(self) -> Path | None:
-        """The interpreter of the tool's environment, else of the project's declaration."""
+        """The interpreter of the tool's environment, which alone may be named, else of the project's declaration."""
         own = self.own_python
         if self.python and own and self.python.absolute() != own.absolute():
             raise UsageError(
@@ -277,14 +339,14 @@ class LockedProject(ToolProject):
                 f"{self.tool} installs into {own}, not into {self.python}",
                 hint=f"leave out --python-path, or tell {self.tool} to use that interpreter",
             )
-        return self.python or own or find_interpreter(self.root, None)
+        return super().find_python()
 
-    def install(self, resolutions: Sequence[Resolution], cache: WheelCache, progress: Progress) -> None:
+    def install(self, resolutions: Sequence[Resolution], cache: WheelCache) -> None:
         """Lock it, check the lock against the chosen wheels, and install it; see `Project`."""
         interpreter = resolutions[0].environment.interpreter
         if self.own_python is None and interpreter:
-            self.make_environment(interpreter, progress)
-        self._lock_and_install(progress, resolutions, offline=cache.offline)
+            self.make_environment(interpreter, cache.progress)
+        self._lock_and_install(cache.progress, resolutions, offline=cache.offline)
 
     def uninstall(self, projects: Sequence[ProjectName], progress: Progress) -> None:  # noqa: ARG002 - the lock knows
         """Lock it, and sync its environment; see `Project`."""
@@ -298,10 +360,7 @@ class LockedProject(ToolProject):
     def _lock_and_install(
         self, progress: Progress, resolutions: Sequence[Resolution] = (), *, offline: bool = False
     ) -> None:
-        """Lock the project, install the lock, and uninstall the packages that have left it.
-
-        An exact sync would also remove packages from other installers, and those of other members, groups and extras.
-        """
+        """Lock, install, and uninstall what has left the lock: an exact sync would remove other packages, too."""
         before = self._locked
         self.relock(progress, resolutions, offline=offline)
         self._run(progress, *self.install_arguments, *self._options(resolutions, offline=offline, locks=False))
@@ -310,10 +369,7 @@ class LockedProject(ToolProject):
             installer_for(python, progress).uninstall(gone)
 
     def _options(self, resolutions: Sequence[Resolution], *, offline: bool, locks: bool) -> list[str]:  # noqa: ARG002 - uv has one
-        """The options for locking, or for installing the groups and extras of chosen and of installed wheels.
-
-        Poetry removes extras that are not named.
-        """
+        """The options to lock, or to install the lists of chosen and installed wheels: Poetry removes other extras."""
         if locks:
             return []
         from wheelmill.client.install.distributions import installed_in  # choosing wheels asks for none
@@ -327,7 +383,7 @@ class LockedProject(ToolProject):
 
     @property
     def _locked(self) -> set[ProjectName]:
-        return {each.project for each in read_tool_lock(self.lock)} if self.lock.exists() else set()
+        return {each.project for each in read_tool_lock(self.lock).packages}
 
     def _run(self, progress: Progress, *arguments: str | Path) -> None:
         run_installer([self.program, *arguments], progress, cwd=self.root)
@@ -335,18 +391,9 @@ class LockedProject(ToolProject):
 
 @dataclass(frozen=True, kw_only=True)
 class PlainProject(PyprojectProject):
-    """Project whose environment uv did not create; see `Project`.
-
-    Other packages in that environment stay.
-    """
-
-    environment: Path | None
+    """Project whose environment uv did not create, and whose other packages stay; see `Project`."""
 
     kind: ClassVar[str] = "project without a tool of its own"
-
-    def find_python(self) -> Path | None:
-        """The interpreter of its environment."""
-        return self.python or find_interpreter(self.root, self.environment)
 
     def check_install(self) -> None:
         """Check that there is an environment."""
@@ -366,12 +413,6 @@ class PlainProject(PyprojectProject):
         ]
         return replace(edit, notes=(*edit.notes, *notes))
 
-    def install(self, resolutions: Sequence[Resolution], cache: WheelCache, progress: Progress) -> None:
+    def install(self, resolutions: Sequence[Resolution], cache: WheelCache) -> None:
         """Install the wheels and their requirements; see `Project`."""
-        installer = installer_for(interpreter_of(resolutions[0].environment), progress, offline=cache.offline)
-        install_chosen(resolutions[0], cache, installer, progress=progress)
-
-    def uninstall(self, projects: Sequence[ProjectName], progress: Progress) -> None:
-        """Uninstall projects; see `Project`."""
-        if python := self.find_python():
-            installer_for(python, progress).uninstall(projects)
+        install_chosen(resolutions[0], cache)

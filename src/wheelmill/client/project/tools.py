@@ -47,7 +47,7 @@ from wheelmill.client.project.pyproject import (
     UvPyproject,
 )
 from wheelmill.client.project.toml_tables import TomlTables, listed, set_key
-from wheelmill.client.project.tool_project import LockedProject, ToolProject, read_locked_groups, read_tool_lock
+from wheelmill.client.project.tool_project import LockedProject, ToolProject, read_tool_lock
 from wheelmill.client.records import Resolution
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.installers.uv import installer_environment, run_installer
@@ -245,7 +245,7 @@ class PdmProject(LockedProject):
     def _options(self, resolutions: Sequence[Resolution], *, offline: bool, locks: bool) -> list[str]:
         """A lock keeps its selection of groups, so a new one is named beside these."""
         options = super()._options(resolutions, offline=offline, locks=False)
-        known = read_locked_groups(self.lock) if locks and options and self.lock.exists() else ()
+        known = read_tool_lock(self.lock).groups if locks and options else ()
         return options + [word for each in known if each != "default" for word in (self.group_option, each)]
 
     def make_environment(self, python: Path, progress: Progress) -> None:
@@ -275,9 +275,10 @@ class HatchProject(ToolProject):
             lines = process.run(argv, cwd=self.root, env=variables).splitlines()
         return Path(lines[-1]) if lines else None
 
-    def find_python(self) -> Path | None:
-        """The interpreter of the default environment, else of the project's declaration."""
-        return self.python or self._own_python or find_interpreter(self.root, None)
+    @property
+    def own_python(self) -> Path | None:
+        """The interpreter of the default environment."""
+        return python_in(self.environment) if self.environment else None
 
     def check_install(self) -> None:
         """Refuse to install if hatch is missing, or is set to skip the project's dependencies."""
@@ -302,18 +303,14 @@ class HatchProject(ToolProject):
                 )
         return super().add(asked, resolutions)
 
-    def install(self, resolutions: Sequence[Resolution], cache: WheelCache, progress: Progress) -> None:  # noqa: ARG002 - hatch downloads, and installs what the file says
+    def install(self, resolutions: Sequence[Resolution], cache: WheelCache) -> None:  # noqa: ARG002 - hatch installs what the file says
         """Let hatch install missing packages; see `Project`."""
-        run_installer([self.program, "--no-color", "run", "python", "-V"], progress, cwd=self.root)
+        run_installer([self.program, "--no-color", "run", "python", "-V"], cache.progress, cwd=self.root)
 
     def uninstall(self, projects: Sequence[ProjectName], progress: Progress) -> None:
         """Uninstall projects, which hatch never does; see `Project`."""
-        if python := self._own_python:
+        if python := self.own_python:
             installer_for(python, progress).uninstall(projects)
-
-    @property
-    def _own_python(self) -> Path | None:
-        return python_in(self.environment) if self.environment else None
 
 
 _DEPENDENCIES = ("tool", "poetry", "dependencies")
@@ -391,9 +388,7 @@ class PoetryPyproject(IndexTables):
     def keep_torch_for(self, linked: Iterable[ProjectName]) -> None:
         """Also record the dependency on torch in Poetry's own syntax, because PEP 508 spells ``^2.0`` differently."""
         ours = self.make_table("tool", "wheelmill")
-        torch = (
-            (self.table(*self._sources_of(TORCH)) or {}).get(self._source_key(TORCH)) if self._is_own(TORCH) else None
-        )
+        torch = self._source_of(TORCH) if self._is_own(TORCH) else None
         if "torch-was" not in ours and isinstance(torch, String | InlineTable | Array):
             ours[_WRITTEN] = torch.as_string()
         super().keep_torch_for(linked)
@@ -486,7 +481,7 @@ class PoetryProject(LockedProject):
     def _unlock_removed_sources(self) -> None:
         """Take packages of sources that the project has no longer out of its lock, which Poetry cannot read else."""
         named = {str(each.get("name")) for each in self._read().array_of_tables("tool", "poetry", "source")}
-        locked = enumerate(read_tool_lock(self.lock))
+        locked = enumerate(read_tool_lock(self.lock).packages)
         gone = [place for place, each in locked if each.index.startswith(OURS) and each.index not in named]
         if gone:
             lock = tomlkit.parse(self.lock.read_bytes().decode())
@@ -496,10 +491,7 @@ class PoetryProject(LockedProject):
 
     @cached_property
     def own_python(self) -> Path | None:
-        """The interpreter of the ``.venv``, which Poetry would start, else the output of ``poetry env info``.
-
-        None if there is no environment.
-        """
+        """The interpreter of the ``.venv``, which Poetry starts, else of ``poetry env info``; None if there is none."""
         if is_virtual(self.root / ".venv") and (python := python_in(self.root / ".venv")):
             return python
         try:

@@ -32,9 +32,6 @@ from wheelmill.web.pages import (
 )
 from wheelmill.wheel.name import VARIANTS_SUFFIX, WHEEL_SUFFIX, split_label
 
-WHEELS: Final = (WHEEL_SUFFIX, VARIANTS_SUFFIX)
-"""Ends of the names that matter."""
-
 _ASKED_FOR: Final = re.compile("[a-z0-9-]+[+][a-z0-9.]*")
 """Project and local version of a group that anything can ask for; no other is judged later."""
 
@@ -53,10 +50,7 @@ class LinkGroup(NamedTuple):
 
 
 def group_links(links: Iterable[tuple[str, Written]]) -> dict[LinkGroup, list[Written]]:
-    """Group links by the parts of their file names that decide their fit; only wheels and lists of variants are kept.
-
-    The file name stands before each link, which may have any form.
-    """
+    """Group links to wheels and lists of variants by the parts of the file name, before each, that decide their fit."""
     groups: defaultdict[tuple[str, str, str], list[Written]] = defaultdict(list)
     for filename, link in links:
         project, _, rest = filename.partition("-")
@@ -125,4 +119,4 @@ def read_listing(
 def read_group(links: Sequence[Link] | bytes, base: str) -> Page:
     """Read the wheels of a group; those that must not be chosen are faults."""
     page = read_html(links, base) if isinstance(links, bytes) else Page(form=Form.JSON, base=base, links=links)
-    return with_sound_links(page, WHEELS)
+    return with_sound_links(page, (WHEEL_SUFFIX, VARIANTS_SUFFIX))

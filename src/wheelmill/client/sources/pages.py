@@ -7,20 +7,20 @@ import re
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urljoin, urlsplit
 
 from msgspec.json import decode, encode
+from platformdirs import user_cache_path
 
-from wheelmill.client.records import LookupOutcome
+from wheelmill.client.records import LookupOutcome, Search
 from wheelmill.client.sources.forms import LinkGroup, read_group, read_listing
 from wheelmill.errors import NetworkError, UnreadableError, WheelmillError
-from wheelmill.system.progress import QUIET, Progress, number_of
-from wheelmill.web.budget import Budget
+from wheelmill.system.progress import number_of
 from wheelmill.web.credentials import Origin, github_api, variables_for, without_credentials
 from wheelmill.web.pages import JSON_TYPE, Fault, Link
 
@@ -69,7 +69,7 @@ class CachedPage:
         return self.base == ABSENT
 
 
-class PageCache:
+class PageCache(AbstractContextManager["PageCache"]):
     """The pages of one cache folder; a context manager.
 
     Each page is stored once it is read, so that no command locks the database while it waits for servers. With a
@@ -86,10 +86,6 @@ class PageCache:
         except (OSError, sqlite3.OperationalError) as error:
             self._warn(error)
             self._database = _open_database(None)
-
-    def __enter__(self) -> Self:
-        """Open the context."""
-        return self
 
     def __exit__(self, *_: object) -> None:
         """Close the database."""
@@ -116,10 +112,7 @@ class PageCache:
         etag: str | None = None,
         modified: str | None = None,
     ) -> None:
-        """Replace the page that was requested at a URL; see `CachedPage`.
-
-        ``lifetime`` is in seconds. ``groups`` are lists of links, or pages of their anchors.
-        """
+        """Replace a page; ``lifetime`` is in seconds, and ``groups`` are lists of links or pages of their anchors."""
 
         def change(database: sqlite3.Connection) -> None:
             """Replace the page and its groups, in one transaction."""
@@ -210,6 +203,16 @@ class PageCache:
         self.warnings.append(f"the cache is left as it is: {error}; {hint}")
 
 
+def cache_folder() -> Path:
+    """Return the folder of the client's cache."""
+    return user_cache_path("wheelmill") / "client"
+
+
+def open_cache(search: Search) -> PageCache:
+    """Open the cache of pages."""
+    return PageCache(cache_folder() if search.use_cache else None)
+
+
 _MAY_HAVE_USER: Final = re.compile(rb"@|&#|&commat", re.IGNORECASE)
 """A user and a password before a server, also if the sign is a character reference."""
 
@@ -295,21 +298,10 @@ class PageOutcome:
 class Pages:
     """The pages of one run: each is requested at most once."""
 
-    def __init__(
-        self,
-        cache: PageCache,
-        *,
-        offline: bool = False,
-        refresh: bool = False,
-        progress: Progress = QUIET,
-        budget: Budget | None = None,
-    ) -> None:
-        """Create the pages of a run: ``offline`` uses only the cache, ``refresh`` also asks for fresh pages."""
+    def __init__(self, cache: PageCache, search: Search) -> None:
         self.cache = cache
-        self.offline = offline
-        self._refresh = refresh
-        self._progress = progress
-        self.budget = budget or Budget()
+        self.search = search
+        self._refresh = search.refresh
         self._answered: set[str] = set()
         """Pages that a server gave in this run; the others come from the cache."""
         self._asked: set[str] = set()
@@ -330,11 +322,8 @@ class Pages:
         self.warnings += (f"{url}: more than {_MAX_CHAIN} pages lead to it" for url in pending)
 
     def ask_again(self, urls: Iterable[str]) -> bool:
-        """Ask for those pages that came from the cache; False if there are none, or for ``--offline``.
-
-        A page may have been published since it was missed, so its absence is never final from the cache.
-        """
-        again = [] if self.offline else [url for url in urls if self.is_cached(url)]
+        """Ask for cached pages, which may have changed since they were missed; False if there are none, or offline."""
+        again = [] if self.search.offline else [url for url in urls if self.is_cached(url)]
         self._asked = self._answered | self._missed.keys()
         self._refresh = True
         self.update(again)
@@ -375,9 +364,9 @@ class Pages:
 
     def _is_current(self, url: str) -> bool:
         page = self.cache.page(url)
-        if self.offline and page is None:
+        if self.search.offline and page is None:
             self._miss(url, LookupOutcome.NOT_ASKED, "not in the cache, and --offline was given")
-        is_current = self.offline or bool(page and page.fresh and not self._refresh)
+        is_current = self.search.offline or bool(page and page.fresh and not self._refresh)
         if is_current and page:
             _LOG.debug("%s: from the cache", url)
         return is_current
@@ -388,7 +377,7 @@ class Pages:
         known = {url: self.cache.page(url) for url in urls}
         left = set(urls)
         self._show_progress(left, len(urls))
-        for url, answer in self.budget.ask(lambda web, url: _answer(web, url, known[url]), urls):
+        for url, answer in self.search.budget.ask(lambda web, url: _answer(web, url, known[url]), urls):
             left.remove(url)
             if not isinstance(answer, WheelmillError):
                 self._keep(url, answer)
@@ -400,7 +389,7 @@ class Pages:
 
     def _show_progress(self, left: Collection[str], count: int) -> None:
         servers = ", ".join(sorted({urlsplit(url).netloc for url in left}))
-        self._progress.line(
+        self.search.progress.line(
             f"{count - len(left)} of {number_of(count, 'page')} read; waiting for {servers}" if left else ""
         )
 
@@ -443,10 +432,8 @@ def _answer(web: Web, url: str, page: CachedPage | None) -> Answer:
 
 
 def _last_change(answer: Answer) -> str | None:
-    """Find when a page changed; None if the server answered within the same second, in which it may change again.
-
-    https://www.rfc-editor.org/rfc/rfc9110#section-8.8.2.2
-    """
+    """Find when a page changed; None if the server answered within the same second, in which it may change again."""
+    # https://www.rfc-editor.org/rfc/rfc9110#section-8.8.2.2
     from email.utils import parsedate_to_datetime  # not for what is fresh
 
     modified = answer.headers.get("Last-Modified", "")

@@ -5,21 +5,21 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from wheelmill.client.records import Source, SourceKind, SourceList
-from wheelmill.client.sources.pages import PageCache
+from wheelmill.client.records import Search, Source, SourceKind, SourceList
+from wheelmill.client.sources.pages import PageCache, cache_folder
 from wheelmill.config.model.sources import listing_url
 from wheelmill.errors import IntegrityError, UsageError, WheelmillError
 from wheelmill.names import bounded
 from wheelmill.system import own_installation
 from wheelmill.system.files import read_bounded, sha256_of, sha256_of_bytes, write_bytes
 from wheelmill.system.folders import temporary_folder
-from wheelmill.system.progress import Progress
+from wheelmill.system.progress import Warn
 from wheelmill.system.records import plain_of, record_of
 from wheelmill.web.budget import Budget
 from wheelmill.web.credentials import Origin, github_api, keep_credential, without_credentials
@@ -34,33 +34,27 @@ _SECONDS: Final = 10.0
 """For requesting a newer list, without which the last one serves."""
 
 
-def read_sources(
-    named: Sequence[str],
-    extra: Sequence[str],
-    cache: PageCache,
-    newer_at: Callable[[str], Path | None] = lambda _site: None,
-    declared: Iterable[Source] = (),
-) -> tuple[Source, ...]:
+def read_sources(search: Search, cache: PageCache) -> tuple[Source, ...]:
     """Read the sources of wheels, in the order of preference.
 
     The ``extra`` sources come first. Those in ``named`` replace all others. Else those that the project declares
-    follow; then the words of ``WHEELMILL_SOURCES``, which replace the shipped ones. Otherwise ``newer_at`` gives the
-    list of a site, if it has a newer one than the shipped list. The site is in ``WHEELMILL_SITE``, else in the shipped
-    list; an empty one means the shipped list.
+    follow; then the words of ``WHEELMILL_SOURCES``, which replace the shipped ones. Otherwise the list of a site counts
+    if it has a newer one than the shipped list. The site is in ``WHEELMILL_SITE``, else in the shipped list; an empty
+    one means the shipped list.
     """
     given = [
         replace(source, given=without_credentials(text) if ":" in text else str(Path(text).absolute()))
-        for text in (*extra, *named)
+        for text in (*search.extra, *search.named)
         for source in sources_at(text, cache)
     ]
-    if named:
+    if search.named:
         return tuple(given)
-    given += sorted(declared, key=lambda each: not each.is_exclusive)
+    given += sorted(search.declared, key=lambda each: not each.is_exclusive)
     if words := os.environ.get("WHEELMILL_SOURCES", "").split():
         return (*given, *(source for text in words for source in sources_at(text, cache)))
     shipped = _read_file(SHIPPED, cache)
     site = os.environ.get("WHEELMILL_SITE", shipped.site)
-    newer = newer_at(_keep_credential("WHEELMILL_SITE", site)) if site else None
+    newer = _newer_list(_keep_credential("WHEELMILL_SITE", site), search, cache.warnings.append) if site else None
     return (*given, *(_read_file(newer, cache) if newer else shipped).sources)
 
 
@@ -127,34 +121,26 @@ def _read_file(path: Path, cache: PageCache | None, given_by: str = "--source") 
     return sources
 
 
-def newer_list(
-    site: str,
-    folder: Path,
-    *,
-    offline: bool,
-    refresh: bool,
-    warn: Callable[[str], None],
-    progress: Progress,
-    budget: Budget,
-) -> Path | None:
+def _newer_list(site: str, search: Search, warn: Warn) -> Path | None:
     """Return the list of sources of a site, which may be newer than the shipped one; None if it was never read.
 
-    The folder has the lists that were read. One that is a day old is requested again; if the site does not give it,
-    ``warn`` is called and the last one stays in use. ``offline`` asks no site, ``refresh`` always does.
+    A list that is a day old is requested again; if the site does not give it, the last one stays in use.
 
     The hash of a list is in a file beside it. It shows changes, and guards against half of a deployment. It is no proof
     of origin: an attacker with access to the site could write both, as with everything that is installed from there.
     """
-    kept = folder / f"sources-{sha256_of_bytes(site.encode())[:16]}.yml"
+    if not search.use_cache:
+        return None
+    kept = cache_folder() / f"sources-{sha256_of_bytes(site.encode())[:16]}.yml"
     is_fresh = kept.exists() and 0 <= time.time() - kept.stat().st_mtime < _LIFETIME
-    if not offline and (refresh or not is_fresh):
-        progress.line(f"asking {site} for a newer list of sources")
+    if not search.offline and (search.refresh or not is_fresh):
+        search.progress.line(f"asking {site} for a newer list of sources")
         try:
-            _update(kept, site, budget)
+            _update(kept, site, search.budget)
         except (WheelmillError, OSError) as error:
             which = "last list of sources" if kept.exists() else "list of sources that ships"
             warn(f"{site}: {error}; using the {which}")
-        progress.line("")
+        search.progress.line("")
     return kept if kept.exists() else None
 
 

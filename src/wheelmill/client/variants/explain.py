@@ -1,7 +1,4 @@
-"""Variant wheels of a project: their properties, every reason against them, and the one for this machine.
-
-A variant of ``{name}-{version}-variants.json`` is compared with a machine once, however many wheels it has.
-"""
+"""Variant wheels of a project: their properties, every reason against them, and the one for this machine."""
 
 from __future__ import annotations
 
@@ -13,12 +10,19 @@ from typing import TYPE_CHECKING, Final
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from wheelmill.client.choose.finder import Finder
+from wheelmill.client.choose.finder import Finder, VariantList, VariantWheel
 from wheelmill.client.choose.fit import mismatches
-from wheelmill.client.choose.resolve import Search, inspect_wheels, open_finder
-from wheelmill.client.records import Aspect, Mismatch, SourceKind, SourceOutcome, TargetEnvironment, WheelInspection
-from wheelmill.client.sources.listing import VariantList, VariantWheel, variant_wheels
-from wheelmill.client.sources.pages import PageCache
+from wheelmill.client.choose.resolve import inspect_wheels, open_finder
+from wheelmill.client.records import (
+    Aspect,
+    Mismatch,
+    Search,
+    SourceKind,
+    SourceOutcome,
+    TargetEnvironment,
+    WheelInspection,
+)
+from wheelmill.client.sources.pages import PageCache, Pages
 from wheelmill.client.variants.machine import (
     Machine,
     Rank,
@@ -102,9 +106,9 @@ ReadLists = Mapping[str, VariantMetadata | str]
 """Content of each list by its URL, or why it could not be read."""
 
 
-def read_lists(lists: Iterable[VariantList], cache: PageCache, search: Search) -> ReadLists:
+def read_lists(lists: Iterable[VariantList], pages: Pages) -> ReadLists:
     """Read lists in parallel, from servers because a list may change, or offline from the cache."""
-    wanted = {each.url: each for each in lists}
+    wanted, cache, search = {each.url: each for each in lists}, pages.cache, pages.search
     if search.offline:
         return {url: _recall(url, cache) for url in wanted}
     contents: dict[str, VariantMetadata | str] = {}
@@ -253,17 +257,14 @@ def _possible_wheels(
 ) -> tuple[list[VariantWheel], list[VariantWheel]]:
     """List the wheels of a project, and those of them that an installer would consider."""
     wheels = [
-        *variant_wheels(project, finder.places(project), finder.pages),
+        *finder.variant_wheels(project),
         *(VariantWheel(candidate=each, label=None) for each in finder.all_candidates(project)),
     ]
     return wheels, [wheel for wheel in wheels if not any(map(is_seen, judge.plain_mismatches(wheel)))]
 
 
 def explain_variants(requirement: Requirement, environment: TargetEnvironment, search: Search) -> VariantExplanation:
-    """Compare every variant wheel of a project, and the plain ones beside them, with a target.
-
-    Open facts of the environment stay open: a variant need not name its torch.
-    """
+    """Compare the variant and plain wheels of a project with a target, whose open facts stay open."""
     project = canonicalize_name(requirement.name)
     target = search.target(environment)
     with open_finder([project], target, search) as finder:
@@ -272,16 +273,23 @@ def explain_variants(requirement: Requirement, environment: TargetEnvironment, s
         if not possible and finder.ask_again(project):
             wheels, possible = _possible_wheels(project, finder, judge)
         machine = machine_of(target, finder.facts)
-        lists = read_lists(_newest_lists(possible), finder.pages.cache, search)
+        newest = sorted(possible, key=lambda each: each.candidate.version, reverse=True)
+        listed = {each.listed.url: each.listed for each in newest if each.listed}
+        lists = read_lists([*listed.values()][:_MOST_LISTS], finder.pages)
         compared = {
             url: content if isinstance(content, str) else compare_variants(content, target, machine)
             for url, content in lists.items()
         }
+        drafts = (
+            f"{url} follows an unknown draft, and is read as a known one: {printable(content.schema)}"
+            for url, content in lists.items()
+            if not isinstance(content, str) and not content.is_known
+        )
         judge = replace(judge, lists=compared)
         verdicts = [judge.verdict(wheel) for wheel in wheels]
         taken = [each for each in verdicts if each.is_taken]
         if search.inspect:
-            verdicts = _with_inspections(judge, verdicts, finder, search)
+            verdicts = _with_inspections(judge, verdicts, finder.pages)
         best = judge.first(each for each in verdicts if not each.against)
         return VariantExplanation(
             environment=target,
@@ -289,7 +297,7 @@ def explain_variants(requirement: Requirement, environment: TargetEnvironment, s
             verdicts=(*judge.in_order(each for each in verdicts if not each.against), *_nearest(verdicts)),
             taken=judge.first(taken),
             command=_command(best, taken, judge),
-            warnings=(*finder.warnings(project), *_unknown_drafts(lists)),
+            warnings=(*finder.warnings(project), *drafts),
             sources=tuple(finder.outcomes(project).values()),
         )
 
@@ -317,21 +325,7 @@ def _command(best: VariantVerdict | None, taken: Sequence[VariantVerdict], judge
     )
 
 
-def _unknown_drafts(lists: ReadLists) -> Iterator[str]:
-    for url, listed in lists.items():
-        if not isinstance(listed, str) and not listed.is_known:
-            yield f"{url} follows an unknown draft, and is read as a known one: {printable(listed.schema)}"
-
-
-def _newest_lists(wheels: Iterable[VariantWheel]) -> list[VariantList]:
-    listed = {each.listed.url: each for each in wheels if each.listed}
-    newest = sorted(listed.values(), key=lambda each: each.candidate.version, reverse=True)
-    return [each.listed for each in newest[:_MOST_LISTS] if each.listed]
-
-
-def _with_inspections(
-    judge: Judge, verdicts: Sequence[VariantVerdict], finder: Finder, search: Search
-) -> list[VariantVerdict]:
+def _with_inspections(judge: Judge, verdicts: Sequence[VariantVerdict], pages: Pages) -> list[VariantVerdict]:
     """Inspect the wheel that would be taken, and the next one if it does not fit."""
     judged = list(verdicts)
     seen: set[str] = set()
@@ -340,7 +334,7 @@ def _with_inspections(
         if best is None or (url := best.wheel.candidate.url) in seen:
             break
         seen.add(url)
-        inside = inspect_wheels([best.wheel.candidate], finder.pages.cache, search)[url]
+        inside = inspect_wheels([best.wheel.candidate], pages)[url]
         judged = [_with_inspection(judge, each, inside) if each is best else each for each in judged]
     return judged
 

@@ -14,7 +14,6 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Final
 
 from packaging.utils import canonicalize_name
@@ -231,55 +230,31 @@ def _processor_of(target: TargetEnvironment) -> Namespace:
 
 Rank = tuple[int, int, int]
 """Ranks of a namespace, of a feature in it and of its value: lower ones are taken first."""
+Ranks = Mapping[tuple[str, str, str], Rank]
+"""Rank of each property that a machine has."""
 
 _END: Final[Rank] = (sys.maxsize, 0, 0)
 """Comes after the last property: of two variants with the same first ones, the one with more properties is first."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ranks:
-    """The ranks of properties by the priorities of a list, the most important lowest; a list may name any number."""
-
-    namespaces: Mapping[str, int]
-    features: Mapping[str, Mapping[str, int]]
-    """By namespace."""
-    values: Mapping[tuple[str, str], Mapping[str, int]]
-    """Ranks of the values that the machine has, by namespace and feature."""
-
-
 def ranks_of(priorities: Priorities, machine: Machine) -> Ranks:
-    """Number the properties of a list by its own priorities, then by those of the providers.
-
-    ``machine`` has each namespace of the list.
-    """
-    return Ranks(
-        namespaces=_numbered(priorities.namespace),
-        features={name: _numbered(priorities.feature.get(name, ()), each.values) for name, each in machine.items()},
-        values={
-            (name, feature): _numbered(
-                (value for value in priorities.property.get(name, {}).get(feature, ()) if value in values), values
-            )
-            for name, provider in machine.items()
-            for feature, values in provider.values.items()
-        },
-    )
+    """Rank the properties of a machine by the priorities of a list, then by those of the machine's providers."""
+    ranks: dict[tuple[str, str, str], Rank] = {}
+    for place, name in enumerate(dict.fromkeys(priorities.namespace)):
+        own = machine[name].values
+        features = [*dict.fromkeys((*priorities.feature.get(name, ()), *own))] if own else []
+        for feature, values in own.items():
+            preferred = (each for each in priorities.property.get(name, {}).get(feature, ()) if each in values)
+            for number, value in enumerate(dict.fromkeys((*preferred, *values))):
+                ranks[name, feature, value] = place, features.index(feature), number
+    return ranks
 
 
 def place_of(properties: Properties, ranks: Ranks) -> tuple[Rank, ...]:
-    """Rank a fitting variant by the ranks of its list; the lowest is taken."""
-    return (
-        *sorted(
-            (
-                ranks.namespaces[name],
-                ranks.features[name][feature],
-                min(ranks.values[name, feature].get(value, sys.maxsize) for value in values),
-            )
-            for name, features in properties.items()
-            for feature, values in features.items()
-        ),
-        _END,
+    """Rank a fitting variant by the ranks of its properties; the lowest is taken."""
+    places = (
+        min(ranks[name, feature, value] for value in values if (name, feature, value) in ranks)
+        for name, features in properties.items()
+        for feature, values in features.items()
     )
-
-
-def _numbered(*texts: Iterable[str]) -> Mapping[str, int]:
-    return {text: number for number, text in enumerate(dict.fromkeys(chain.from_iterable(texts)))}
+    return (*sorted(places), _END)

@@ -9,9 +9,8 @@ from packaging.requirements import Requirement
 from tests.page_server import Answer, PageServer, links_page
 from tests.unit.client.choose.test_wheel_inspection import Site
 from tests.unit.client.conftest import TARGET, chosen
-from wheelmill.client.choose.explain import explain, find_offer
-from wheelmill.client.choose.resolve import Search
-from wheelmill.client.records import TargetEnvironment
+from wheelmill.client.choose.explain import Offer, explain, find_offer
+from wheelmill.client.records import Search, TargetEnvironment
 from wheelmill.names import CudaVersion, StableTorch, TorchVersion, project_name
 
 STABLE = "demo-1.0+cu130-cp39-abi3-linux_x86_64.whl"
@@ -72,8 +71,7 @@ def test_what_others_write_into_names_means_the_same(site: Site) -> None:
     site.add(ANDHIGHER.replace("1.0", "2.0"), "Requires-Dist: torch")
     (choice,) = site.resolve(target=beside("2.9")).choices.values()
     assert choice.candidate.torch == StableTorch(oldest=TorchVersion(2, 9))
-    search = Search(named=(f"find-links:{site.server.url}/",))
-    verdicts = explain(Requirement("demo"), beside("2.8"), search).verdicts
+    verdicts = explain(Requirement("demo"), beside("2.8"), Search(named=(f"find-links:{site.server.url}/",))).verdicts
     reasons = {verdict.candidate.filename: [each.reason for each in verdict.against] for verdict in verdicts}
     assert reasons == {
         ANDHIGHER.replace("1.0", "2.0"): ["is for any torch from 2.9, the target has 2.8"],
@@ -81,25 +79,26 @@ def test_what_others_write_into_names_means_the_same(site: Site) -> None:
     }
 
 
+def offered(site: Site, *, inspect: bool = True) -> Offer:
+    search = Search(named=(f"find-links:{site.server.url}/",), inspect=inspect)
+    return find_offer(project_name("demo"), TARGET.platform, beside("2.11"), search)
+
+
 def test_available_looks_into_wheels_whose_names_say_no_torch(site: Site) -> None:
     site.add(ORDINARY)
-    search = Search(named=(f"find-links:{site.server.url}/",))
-    offer = find_offer(project_name("demo"), TARGET.platform, beside("2.11"), search)
+    offer = offered(site)
     assert [(each.cuda, each.torch, each.torch_in_words, each.pythons) for each in offer.combinations] == [
         ("13.0", "2.11", "2.11", ("cp312",)),
         ("13.0", "2.10+", "any torch from 2.10", ("cp39+",)),
     ]
     assert offer.warnings == ()
-    offer = find_offer(project_name("demo"), TARGET.platform, beside("2.11"), replace(search, inspect=False))
-    (_, unread) = offer.combinations
+    (_, unread) = offered(site, inspect=False).combinations
     assert unread.torch == "2.11"
 
 
 def test_available_names_the_pythons_of_both_stable_abis(site: Site) -> None:
     site.add(STABLE.replace("cp39-abi3", "cp315-abi3.abi3t"))
-    search = Search(named=(f"find-links:{site.server.url}/",))
-    offer = find_offer(project_name("demo"), TARGET.platform, beside("2.11"), search)
-    assert [each.pythons for each in offer.combinations] == [("cp39+", "cp315+", "cp315t+")]
+    assert [each.pythons for each in offered(site).combinations] == [("cp39+", "cp315+", "cp315t+")]
 
 
 def test_a_page_of_many_cudas_does_not_have_all_of_them_looked_into(site: Site) -> None:
@@ -107,6 +106,5 @@ def test_a_page_of_many_cudas_does_not_have_all_of_them_looked_into(site: Site) 
     assert isinstance(page, Answer)
     links = (f"demo-1.0+cu{major}.0-cp39-abi3-linux_x86_64.whl" for major in range(20, 70))
     site.server.pages["/"] = Answer(page.body + links_page(*links))
-    search = Search(named=(f"find-links:{site.server.url}/",))
-    find_offer(project_name("demo"), TARGET.platform, beside("2.11"), search)
+    offered(site)
     assert len({path for path, _ in site.server.asked if path.endswith(".whl")}) == 20

@@ -11,8 +11,8 @@ from tests.refusals import coded
 from tests.unit.client.conftest import TARGET, Resolve, candidates, chosen
 from tests.wheels import wheel_name as name
 from wheelmill.client.choose.choice import choose
-from wheelmill.client.choose.resolve import Search, resolve
-from wheelmill.client.records import Resolution
+from wheelmill.client.choose.resolve import resolve
+from wheelmill.client.records import Resolution, Search
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, Platform, TorchVersion, project_name

@@ -5,7 +5,7 @@ import json
 from tests.page_server import JSON, Answer, PageServer, links_page
 from tests.unit.client.conftest import TARGET
 from wheelmill.client.choose.explain import Combination, find_offer
-from wheelmill.client.choose.resolve import Search
+from wheelmill.client.records import Search
 from wheelmill.names import project_name
 
 

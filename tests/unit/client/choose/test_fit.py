@@ -7,12 +7,10 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from tests.unit.client.conftest import TARGET, candidates
-from wheelmill.client.choose.fit import group_fits, mismatches, mismatches_inside
+from wheelmill.client.choose.fit import mismatches, mismatches_inside
 from wheelmill.client.records import Aspect, Source, SourceKind, TargetEnvironment, WheelInspection
-from wheelmill.client.sources.forms import LinkGroup
-from wheelmill.client.sources.listing import ListingPlace
 from wheelmill.config.model.compatibility import Compatibility
-from wheelmill.names import Architecture, CudaVersion, Gpu, TorchVersion, project_name
+from wheelmill.names import Architecture, CudaVersion, Gpu, TorchVersion
 from wheelmill.wheel.platforms import Libc
 from wheelmill.wheel.torch_symbols import TorchFit, TorchWindow
 
@@ -94,10 +92,9 @@ def test_an_ambiguous_name_may_be_for_either_torch(torch: tuple[int, int], *, fi
     ],
 )
 def test_a_group_of_wheels_fits_as_each_member(local: str, tags: str, *, fits: bool, facts: Compatibility) -> None:
-    source = Source(name="a", kind=SourceKind.FIND_LINKS, url="http://a/")
-    place = ListingPlace(source=source, filled=source, url=source.url)
-    assert group_fits(place, LinkGroup(project_name("demo"), local, tags), TARGET, facts) is fits
-    (candidate,) = candidates([f"demo-1.0+{local}-{tags}.whl"], source=source)
+    names = [f"demo-1.0+{local}-{tags}.whl"]
+    assert bool(candidates(names, fitting=True)) is fits
+    (candidate,) = candidates(names)
     assert ([*mismatches(candidate, Requirement("demo"), TARGET, facts)] == []) is fits
 
 

@@ -12,8 +12,8 @@ from tests.page_server import Answer, PageServer
 from tests.unit.build.conftest import CELL, PROVENANCE
 from tests.unit.client.conftest import TARGET, chosen
 from wheelmill.client.choose.explain import explain
-from wheelmill.client.choose.resolve import Search, resolve
-from wheelmill.client.records import Resolution, WheelInspection
+from wheelmill.client.choose.resolve import resolve
+from wheelmill.client.records import Resolution, Search, WheelInspection
 from wheelmill.names import Architecture, CudaVersion, Gpu, ReleaseTag, Sha256, TorchVersion, project_version
 from wheelmill.release.manifest import ManifestEntry, manifest_bytes, manifest_of
 from wheelmill.smoke.verdict import Certificate, Evidence

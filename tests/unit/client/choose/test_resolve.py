@@ -8,9 +8,9 @@ from packaging.requirements import Requirement
 
 from tests.page_server import Answer, PageServer, links_page
 from tests.refusals import coded
-from tests.unit.client.conftest import TARGET
+from tests.unit.client.conftest import TARGET, find
 from wheelmill.client.choose.fit import TorchPlace
-from wheelmill.client.choose.resolve import Search, resolve
+from wheelmill.client.choose.resolve import is_pure_on_index
 from wheelmill.client.records import Resolution
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import UsageError
@@ -22,7 +22,7 @@ def resolved_for(server: PageServer, torch: str, cuda: str, platform: str = "lin
     server.pages["/wheels/"] = Answer(links_page())
     machine = Platform.parse(platform)
     target = replace(TARGET, torch=TorchVersion.parse(torch), cuda=CudaVersion.parse(cuda), platform=machine)
-    return resolve([Requirement("demo")], target, Search(named=(f"find-links:{server.url}/wheels/",), inspect=False))
+    return find(f"find-links:{server.url}/wheels/", target=target)
 
 
 def test_the_usual_index_has_torch_for_one_cuda(server: PageServer, facts: Compatibility) -> None:
@@ -41,7 +41,7 @@ def test_wheels_for_other_platforms_are_named(server: PageServer, tmp_path: Path
     entry = f"{{find_links: '{server.url}/wheels/', projects: [demo], platforms: [win_amd64]}}"
     (tmp_path / "sources.yml").write_text(f"sources:\n  windows: {entry}\n")
     target = replace(TARGET, platform=Platform.parse(platform))
-    found = resolve([Requirement("demo")], target, Search(named=(str(tmp_path / "sources.yml"),), inspect=False))
+    found = find(str(tmp_path / "sources.yml"), target=target)
     (absence,) = found.unresolved.values()
     assert ("win_amd64" in absence.reason) is not asks
     assert bool(server.asked) is asks
@@ -93,3 +93,23 @@ def test_installs_ask_the_mirror(place: str | None, options: list[str], monkeypa
     )
     monkeypatch.setenv("WHEELMILL_TORCH_INDEX", "https://mirror.example/torch-cu{cuda}/simple")
     assert torch_options(place) == options
+
+
+@pytest.mark.parametrize(
+    ("names", "is_pure"),
+    [
+        (
+            ["demo-1.0-py3-none-any.whl", "demo-1.0-cp312-cp312-win_amd64.whl", "demo-2.0rc1-cp312-cp312-win32.whl"],
+            True,
+        ),
+        (["demo-1.0-py3-none-any.whl", "demo-1.1-cp312-cp312-win_amd64.whl"], False),
+        (["demo-0.9-py3-none-any.whl", "demo-1.0.tar.gz"], False),
+    ],
+)
+def test_a_project_is_pure_if_its_newest_version_is(
+    names: list[str], server: PageServer, monkeypatch: pytest.MonkeyPatch, *, is_pure: bool
+) -> None:
+    monkeypatch.setenv("PIP_INDEX_URL", f"{server.url}/simple/")
+    server.pages["/simple/demo/"] = Answer(links_page(*names))
+    assert is_pure_on_index(Requirement("demo>=1")) is is_pure
+    assert not is_pure_on_index(Requirement("absent"))

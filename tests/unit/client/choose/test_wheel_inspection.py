@@ -14,8 +14,8 @@ from tests.shared_objects import compiled
 from tests.unit.client.conftest import TARGET, candidates, chosen
 from tests.wheels import write_wheel
 from wheelmill.client.choose.fit import mismatches_inside
-from wheelmill.client.choose.resolve import Search, resolve
-from wheelmill.client.records import Aspect, Resolution, TargetEnvironment, WheelInspection
+from wheelmill.client.choose.resolve import resolve
+from wheelmill.client.records import Aspect, Resolution, Search, TargetEnvironment, WheelInspection
 from wheelmill.errors import UsageError
 from wheelmill.names import Architecture, CudaVersion, Gpu, TorchVersion
 from wheelmill.web.ranges import WHOLE

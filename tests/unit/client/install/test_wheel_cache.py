@@ -10,12 +10,11 @@ import httpx
 import pytest
 
 from tests.refusals import coded
-from wheelmill.client.install.wheel_cache import WheelCache, clean_cache, measure_cache
+from wheelmill.client.install.wheel_cache import WheelCache, clean_cache
 from wheelmill.client.records import WantedWheel
 from wheelmill.errors import IntegrityError, UsageError
 from wheelmill.names import Sha256
 from wheelmill.system.folders import claim_folder
-from wheelmill.system.progress import Progress
 from wheelmill.web.client import ATTENDED, Web
 
 CONTENT = b"wheel"
@@ -48,7 +47,7 @@ def wanted(promised: Sha256 | None = HASH, filename: str = NAME) -> WantedWheel:
 def test_a_wheel_is_downloaded_once(tmp_path: Path, promised: Sha256 | None) -> None:
     served = Served()
     cache = cache_in(tmp_path, served)
-    first, second = (cache.fetch(wanted(promised), Progress()) for _ in range(2))
+    first, second = (cache.fetch(wanted(promised)) for _ in range(2))
     assert first == second
     assert (first.sha256, first.path.read_bytes(), served.asked) == (HASH, CONTENT, 1)
 
@@ -56,31 +55,31 @@ def test_a_wheel_is_downloaded_once(tmp_path: Path, promised: Sha256 | None) -> 
 def test_other_bytes_are_not_kept(tmp_path: Path) -> None:
     cache = cache_in(tmp_path, Served(b"other"))
     with pytest.raises(IntegrityError, check=coded("hash-differs")):
-        cache.fetch(wanted(), Progress())
+        cache.fetch(wanted())
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
 def test_a_byte_that_changed_on_disk_is_found(tmp_path: Path) -> None:
     cache = cache_in(tmp_path, Served())
-    cache.fetch(wanted(), Progress()).path.write_bytes(b"weel!")
+    cache.fetch(wanted()).path.write_bytes(b"weel!")
     with pytest.raises(IntegrityError, check=coded("cached-file-changed")):
-        cache.fetch(wanted(), Progress())
-    assert cache.fetch(wanted(), Progress()).path.read_bytes() == CONTENT
+        cache.fetch(wanted())
+    assert cache.fetch(wanted()).path.read_bytes() == CONTENT
 
 
 def test_offline_takes_what_is_there(tmp_path: Path) -> None:
     offline = cache_in(tmp_path, Served(), offline=True)
     with pytest.raises(UsageError, check=coded("not-cached")):
-        offline.fetch(wanted(), Progress())
-    cache_in(tmp_path, Served()).fetch(wanted(), Progress())
-    assert offline.fetch(wanted(), Progress()).sha256 == HASH
+        offline.fetch(wanted())
+    cache_in(tmp_path, Served()).fetch(wanted())
+    assert offline.fetch(wanted()).sha256 == HASH
 
 
 @pytest.mark.parametrize("filename", ["../x-1-py3-none-any.whl", "demo.zip", "a\\b-1.0-py3-none-any.whl"])
 def test_a_name_that_leads_elsewhere_is_refused(tmp_path: Path, filename: str) -> None:
     cache = cache_in(tmp_path / "cache", Served())
     with pytest.raises(IntegrityError):
-        cache.fetch(wanted(filename=filename), Progress())
+        cache.fetch(wanted(filename=filename))
     assert not (tmp_path / "cache").exists()
 
 
@@ -97,7 +96,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_files_of_the_client_are_counted(folder: Path) -> None:
-    content = measure_cache()
+    content = clean_cache(None, dry_run=True)
     assert (content.folder, content.files, content.size) == (folder, 2, 8)
     assert content.oldest is not None
     assert (dt.datetime.now(tz=dt.UTC) - content.oldest).days == 9
@@ -126,12 +125,12 @@ def test_what_killed_commands_left_is_deleted_too_and_counted_first(folder: Path
         left = claimed.rename(folder / "build" / "demo-cu130")
         (left.parent / ".demo-cu130.wheelmill-lock").hardlink_to(left.parent / ".other.wheelmill-lock")
     (left / "object.o").write_bytes(b"123456")
-    assert measure_cache().leftovers == clean_cache(None, dry_run=True).leftovers == 6
-    assert measure_cache().files == 2
+    assert clean_cache(None, dry_run=True).leftovers == 6
+    assert clean_cache(None, dry_run=True).files == 2
     assert clean_cache(None).leftovers == 6
     assert not left.exists()
-    assert measure_cache().leftovers == 0
+    assert clean_cache(None, dry_run=True).leftovers == 0
 
 
 def test_no_cache_is_an_empty_one() -> None:
-    assert measure_cache().files == clean_cache(None).files == 0
+    assert clean_cache(None, dry_run=True).files == clean_cache(None).files == 0

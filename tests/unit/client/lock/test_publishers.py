@@ -12,9 +12,15 @@ from tests.refusals import coded
 from tests.unit.client.lock.test_files import LOCKS
 from tests.unit.client.targets import LINUX, SHA
 from wheelmill.client.install.wheel_cache import WheelCache
-from wheelmill.client.lock import publishers
-from wheelmill.client.lock.files import merge, wheels_for
-from wheelmill.client.lock.publishers import changed_publishers, check_publishers, publishers_named_in, with_publishers
+from wheelmill.client.lock import files
+from wheelmill.client.lock.files import (
+    changed_publishers,
+    check_publishers,
+    merge,
+    publishers_named_in,
+    wheels_for,
+    with_publishers,
+)
 from wheelmill.errors import IntegrityError
 
 OWN = {"kind": "GitHub", "repository": "owner/repo", "workflow": "wheels.yml", "signer": "owner/repo@main"}
@@ -32,7 +38,7 @@ def cache(tmp_path: Path) -> WheelCache:
 
 @pytest.fixture
 def without_sigstore(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(publishers, "find_spec", {}.get)
+    monkeypatch.setattr(files, "find_spec", {}.get)
 
 
 @pytest.mark.usefixtures("without_sigstore")

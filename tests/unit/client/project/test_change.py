@@ -104,7 +104,7 @@ def test_what_is_required_by_removed_wheels_alone_is_removed(removed: str, asked
 def test_a_wheel_that_one_environment_requires_has_a_marker(tmp_path: Path) -> None:
     one = resolution(candidate("a-1-cp312-cp312-linux_x86_64.whl"), candidate("b-1-py3-none-any.whl"))
     other = resolution(candidate("a-1-cp312-cp312-linux_aarch64.whl"), environment=ARM)
-    pyproject = UvPyproject.empty(tmp_path / "mine" / "pyproject.toml")
+    pyproject = UvPyproject(tmp_path / "mine" / "pyproject.toml")
     add_wheels(pyproject, [Requirement("a")], [one, other])
     (only,) = (each for each in pyproject.requirements if each.name == "b")
     assert "x86_64" in str(only.marker)

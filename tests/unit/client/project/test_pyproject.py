@@ -19,6 +19,9 @@ from wheelmill.names import TORCH, CudaVersion, ProjectName, TorchVersion, proje
 FLASH = project_name("flash-attn")
 MARKER = "sys_platform == 'linux' and platform_machine == 'x86_64'"
 
+PLAIN = candidate("flash_attn-2.8.3-cp312-cp312-linux_x86_64.whl", source=INDEX)
+OF_INDEX = pins_of([resolution(PLAIN)])[FLASH]
+
 COMMENTED = """\
 # about this file
 [project]
@@ -72,16 +75,12 @@ explicit = true
     )
 
 
-def test_other_spellings_are_the_same_project(tmp_path: Path) -> None:
-    pyproject = read(tmp_path, '[project]\ndependencies = ["Flash_Attn>=2", "flash.attn<3"]\n')
-    pyproject.pin(FLASH, [Pin(requirement="flash-attn==2.8.3")])
-    assert [str(each) for each in pyproject.requirements] == ["flash-attn==2.8.3"]
-
-
-def test_several_pins_stand_together(tmp_path: Path) -> None:
-    pyproject = read(tmp_path, '[project]\ndependencies = ["a", "flash-attn", "z"]\n')
+def test_other_spellings_are_the_same_project_and_its_pins_stand_together(tmp_path: Path) -> None:
+    pyproject = read(tmp_path, '[project]\ndependencies = ["a", "Flash_Attn>=2", "z", "flash.attn<3", "b"]\n')
+    pyproject.pin(FLASH, [Pin(requirement="flash-attn==1")])
+    assert [str(each) for each in pyproject.requirements] == ["a", "flash-attn==1", "z", "b"]
     pyproject.pin(FLASH, [Pin(requirement="flash-attn==1"), Pin(requirement="flash-attn==2")])
-    assert [str(each) for each in pyproject.requirements] == ["a", "flash-attn==1", "flash-attn==2", "z"]
+    assert [str(each) for each in pyproject.requirements] == ["a", "flash-attn==1", "flash-attn==2", "z", "b"]
 
 
 @pytest.mark.parametrize(
@@ -93,8 +92,7 @@ def test_several_pins_stand_together(tmp_path: Path) -> None:
 )
 def test_extras_and_a_marker_stay(tmp_path: Path, had: str, has: str) -> None:
     pyproject = read(tmp_path, f'[project]\ndependencies = ["{had}"]\n')
-    wheel = candidate("flash_attn-2.8.3-cp312-cp312-linux_x86_64.whl", source=INDEX)
-    chosen = resolution(wheel)
+    chosen = resolution(PLAIN)
     (choice,) = chosen.choices.values()
     with_extra = replace(chosen, choices={FLASH: replace(choice, extras=frozenset({"more"}))})
     for _ in range(2):
@@ -116,7 +114,7 @@ def test_a_new_project_is_for_every_python_that_was_asked_for(tmp_path: Path) ->
 def test_dropping_undoes_pinning(tmp_path: Path) -> None:
     before = '[project]\nname = "x"\ndependencies = [\n    "rich",  # tables\n]\n'
     pyproject = read(tmp_path, before)
-    pyproject.pin(FLASH, pins_of([resolution(FLASH_ATTN_OF_INDEX)])[FLASH])
+    pyproject.pin(FLASH, OF_INDEX)
     pyproject.ask([])
     pyproject.pin(FLASH, [])
     assert pyproject.text == before
@@ -125,8 +123,7 @@ def test_dropping_undoes_pinning(tmp_path: Path) -> None:
 def test_an_index_that_is_there_is_used(tmp_path: Path) -> None:
     text = '[project]\n[[tool.uv.index]]\nname = "own"\nurl = "https://wheels.example/simple"\nexplicit = true\n'
     pyproject = read(tmp_path, text)
-    wheel = candidate("flash_attn-2.8.3-cp312-cp312-linux_x86_64.whl", source=INDEX)
-    pyproject.pin(FLASH, pins_of([resolution(wheel)])[FLASH])
+    pyproject.pin(FLASH, OF_INDEX)
     assert 'flash-attn = {index = "own"}' in pyproject.text
     pyproject.pin(FLASH, [])
     assert 'name = "own"' in pyproject.text
@@ -135,8 +132,7 @@ def test_an_index_that_is_there_is_used(tmp_path: Path) -> None:
 def test_an_index_without_a_name_is_named_by_no_source(tmp_path: Path) -> None:
     """uv needs no name for one that all is taken from."""
     pyproject = read(tmp_path, f'[project]\n[[tool.uv.index]]\nurl = "{INDEX.url}"\n')
-    wheel = candidate("flash_attn-2.8.3-cp312-cp312-linux_x86_64.whl", source=INDEX)
-    pyproject.pin(FLASH, pins_of([resolution(wheel)])[FLASH])
+    pyproject.pin(FLASH, OF_INDEX)
     own, added = tomllib.loads(pyproject.text)["tool"]["uv"]["index"]
     assert own == {"url": INDEX.url}
     assert tomllib.loads(pyproject.text)["tool"]["uv"]["sources"] == {"flash-attn": {"index": added["name"]}}
@@ -145,8 +141,7 @@ def test_an_index_without_a_name_is_named_by_no_source(tmp_path: Path) -> None:
 def test_indexes_on_one_line_stay_on_one_line(tmp_path: Path) -> None:
     before = '[project]\n[tool.uv]\nindex = [{name = "own", url = "https://own.example"}]\n'
     pyproject = read(tmp_path, before)
-    wheel = candidate("flash_attn-2.8.3-cp312-cp312-linux_x86_64.whl", source=INDEX)
-    pyproject.pin(FLASH, pins_of([resolution(wheel)])[FLASH])
+    pyproject.pin(FLASH, OF_INDEX)
     own, added = tomllib.loads(pyproject.text)["tool"]["uv"]["index"]
     assert own == {"name": "own", "url": "https://own.example"}
     assert added == {"name": "wheelmill-wheels", "url": INDEX.url, "explicit": True}

@@ -20,7 +20,7 @@ BY_HAND = "# mine\r\nrich>=1  # tables\r\n-r other.txt\r\ntorch>=2"
 def project(tmp_path: Path, content: str) -> RequirementsProject:
     path = tmp_path / "requirements.txt"
     path.write_bytes(content.encode())
-    return RequirementsProject(kind="requirements file", path=path, environment=None, python=None)
+    return RequirementsProject(path=path, python=None)
 
 
 def test_what_is_added_stands_between_marks_and_goes_again(tmp_path: Path) -> None:

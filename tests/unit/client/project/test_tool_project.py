@@ -24,7 +24,7 @@ def test_a_lock_has_projects_with_versions_and_hashes(text: str, tmp_path: Path)
     path = tmp_path / "a.lock"
     path.write_text(text)
     expected = LockedPackage(project=project_name("demo"), version=Version("1"), hashes=frozenset({HASH}))
-    assert read_tool_lock(path) == (expected,)
+    assert read_tool_lock(path).packages == (expected,)
 
 
 @pytest.mark.parametrize(
@@ -32,6 +32,8 @@ def test_a_lock_has_projects_with_versions_and_hashes(text: str, tmp_path: Path)
     [
         b"\xff",
         b"package = 3",
+        b"package = [1]",
+        b"[[package]]\nsource = 1",
         b"[[package]]\nname = 3\n",
         b'[[package]]\nname = "x"\n',
         b"a = " + b"[" * 9000,

@@ -3,11 +3,9 @@
 import json
 
 import pytest
-from packaging.requirements import Requirement
 
 from tests.page_server import Answer, PageServer
-from tests.unit.client.conftest import TARGET
-from wheelmill.client.choose.resolve import Search, resolve
+from tests.unit.client.conftest import find
 from wheelmill.client.records import LookupOutcome
 from wheelmill.web.pages import LARGEST, SIZES
 from wheelmill.web.transport import Retries
@@ -35,7 +33,7 @@ def hurried(server: PageServer, monkeypatch: pytest.MonkeyPatch) -> PageServer:
 
 
 def test_a_page_that_takes_too_long_is_read_in_pieces(hurried: PageServer) -> None:
-    resolution = resolve([Requirement("demo")], TARGET, Search(named=("github:a/b",), inspect=False))
+    resolution = find("github:a/b")
     (choice,) = resolution.choices.values()
     assert choice.candidate.filename == NAMES[-1]
     assert list(dict.fromkeys(path.partition("?")[2] for path, _ in hurried.asked)) == [
@@ -48,5 +46,5 @@ def test_a_page_that_takes_too_long_is_read_in_pieces(hurried: PageServer) -> No
 def test_what_is_too_long_in_any_size_is_no_answer(hurried: PageServer) -> None:
     sizes = (f"per_page={size}{'&page=1' * (size < LARGEST)}" for size in SIZES)
     hurried.pages = {f"/repos/a/b/releases?{size}": Answer(status=504) for size in sizes}
-    resolution = resolve([Requirement("demo")], TARGET, Search(named=("github:a/b",), inspect=False))
+    resolution = find("github:a/b")
     assert [each.outcome for each in resolution.sources] == [LookupOutcome.UNREACHABLE]

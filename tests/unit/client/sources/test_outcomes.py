@@ -8,20 +8,16 @@ from packaging.requirements import Requirement
 
 from tests.page_server import Answer, PageServer, links_page
 from tests.progress import RecordedProgress
-from tests.unit.client.conftest import TARGET
+from tests.unit.client.conftest import TARGET, find
 from wheelmill.client.choose.explain import explain, find_offer
-from wheelmill.client.choose.resolve import Search, resolve
-from wheelmill.client.records import LookupOutcome, Resolution, SourceOutcome, messages_of
+from wheelmill.client.choose.resolve import resolve
+from wheelmill.client.records import LookupOutcome, Resolution, Search, SourceOutcome, messages_of
 from wheelmill.client.variants.explain import explain_variants
 from wheelmill.names import project_name
 
 WHEEL = "demo-1.0.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64.whl"
 MISFIT = "demo-1.0.0+cu118torch2.1-cp39-cp39-win_amd64.whl"
 HTML = {"Content-Type": "text/html"}
-
-
-def find(*sources: str, offline: bool = False) -> Resolution:
-    return resolve([Requirement("demo")], TARGET, Search(named=sources, offline=offline, inspect=False))
 
 
 def outcomes_of(resolution: Resolution) -> list[LookupOutcome]:

@@ -9,12 +9,9 @@ from email.utils import formatdate
 from pathlib import Path
 
 import pytest
-from packaging.requirements import Requirement
 
 from tests.page_server import JSON, Answer, PageServer, links_page
-from tests.unit.client.conftest import TARGET, chosen
-from wheelmill.client.choose.resolve import Search, resolve
-from wheelmill.client.records import Resolution
+from tests.unit.client.conftest import chosen, find
 from wheelmill.client.sources import pages
 from wheelmill.client.sources.forms import group_links
 from wheelmill.client.sources.pages import PageCache
@@ -23,10 +20,6 @@ from wheelmill.web.pages import Link
 
 WHEEL = "demo-1.0.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64.whl"
 OTHER = "demo-1.1.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64.whl"
-
-
-def find(source: str, *, offline: bool = False) -> Resolution:
-    return resolve([Requirement("demo")], TARGET, Search(named=(source,), offline=offline, inspect=False))
 
 
 def release(*assets: Mapping[str, object], draft: bool = False) -> dict[str, object]:

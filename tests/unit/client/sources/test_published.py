@@ -10,8 +10,10 @@ import pytest
 
 from tests.page_server import Answer, PageServer
 from tests.refusals import coded
-from wheelmill.client.choose.resolve import Search, cache_folder
+from wheelmill.client.records import Search
 from wheelmill.client.sources import sources
+from wheelmill.client.sources.pages import cache_folder, open_cache
+from wheelmill.client.sources.sources import read_sources
 from wheelmill.errors import UsageError
 from wheelmill.index.render import pages_of_sources
 
@@ -22,9 +24,11 @@ SHIPPED = 40
 Names = Callable[..., list[str]]
 
 
-def names_of(search: Search, warn: Callable[[str], None]) -> list[str]:
-    with search.open_cache() as cache:
-        return [source.name for source in search.sources(cache, warn)]
+def names_of(search: Search, warnings: list[str]) -> list[str]:
+    with open_cache(search) as cache:
+        names = [source.name for source in read_sources(search, cache)]
+    warnings += cache.warnings
+    return names
 
 
 @pytest.fixture
@@ -55,7 +59,7 @@ def names(warnings: list[str]) -> Names:
 
     def of(*, offline: bool = False, refresh: bool = False, use_cache: bool = True) -> list[str]:
         search = Search(offline=offline, refresh=refresh, use_cache=use_cache)
-        return names_of(search, warnings.append)
+        return names_of(search, warnings)
 
     return of
 
@@ -155,4 +159,4 @@ def test_the_list_that_ships_may_name_the_site(
     monkeypatch.delenv("WHEELMILL_SITE")
     monkeypatch.setattr(sources, "SHIPPED", own)
     for named, found in (((), "newest"), ((str(own),), "new")):  # a list that is named is not replaced by another one
-        assert names_of(Search(named=named), lambda _: None) == [found]
+        assert names_of(Search(named=named), []) == [found]

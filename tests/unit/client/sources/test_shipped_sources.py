@@ -10,9 +10,8 @@ import pytest
 
 from tests.page_server import Answer, PageServer
 from tests.unit.client.conftest import TARGET
-from wheelmill.client.choose.fit import group_fits
-from wheelmill.client.records import Candidate, LookupOutcome, Source, SourceKind, TargetEnvironment
-from wheelmill.client.sources.listing import candidates_of, outcomes_of, places_of
+from wheelmill.client.choose.finder import Finder
+from wheelmill.client.records import Candidate, LookupOutcome, Search, Source, SourceKind, TargetEnvironment
 from wheelmill.client.sources.pages import PageCache, Pages
 from wheelmill.client.sources.sources import SHIPPED
 from wheelmill.client.sources.sources_file import read_sources_file
@@ -67,25 +66,19 @@ def target_of(known: Known) -> TargetEnvironment:
 
 def find(source: Source, known: Known, server: PageServer, facts: Compatibility) -> list[Candidate]:
     """The wheels of a source's recorded page that fit a target."""
-    project, target = project_name(known.project), target_of(known)
-    places = places_of(project, [source], [target], facts)
+    project = project_name(known.project)
     recorded = next(DATA.glob(f"{source.name}.*"))
     content_type = "text/html" if recorded.suffix == ".html" else "application/json"
-    for place in places:
-        page = Answer(recorded.read_bytes(), headers={"Content-Type": content_type})
-        server.pages[place.url.removeprefix(server.url)] = page
     unguarded = replace(source, gpus=())  # which GPUs they are for is another matter
     with PageCache(None) as cache:
-        pages = Pages(cache)
-        pages.update(place.url for place in places)
-        assert [each.outcome for each in outcomes_of(project, places, pages).values()] == [LookupOutcome.FOUND]
-        assert pages.warnings == []
-        return candidates_of(
-            project,
-            places,
-            pages,
-            lambda place, group: group_fits(replace(place, source=unguarded), group, target, facts),
-        )
+        finder = Finder(sources=[unguarded], facts=facts, pages=Pages(cache, Search()), targets=[target_of(known)])
+        for place in finder.places(project):
+            page = Answer(recorded.read_bytes(), headers={"Content-Type": content_type})
+            server.pages[place.url.removeprefix(server.url)] = page
+        finder.read([project])
+        assert [each.outcome for each in finder.outcomes(project).values()] == [LookupOutcome.FOUND]
+        assert finder.pages.warnings == []
+        return finder.fitting_candidates(project)
 
 
 def test_every_source_that_ships_has_a_recorded_page_and_no_other_has() -> None:

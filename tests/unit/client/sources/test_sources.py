@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.refusals import coded
-from wheelmill.client.records import Source, SourceKind
+from wheelmill.client.records import Search, Source, SourceKind
 from wheelmill.client.sources.pages import PageCache
 from wheelmill.client.sources.sources import read_sources
 from wheelmill.errors import ConfigurationError, UsageError
@@ -32,7 +32,7 @@ torch_compat = "~=2.4"
 
 def read(*named: str, extra: tuple[str, ...] = ()) -> tuple[Source, ...]:
     with PageCache(None) as cache:
-        return read_sources(named, extra, cache)
+        return read_sources(Search(named=named, extra=extra), cache)
 
 
 @pytest.mark.parametrize(
@@ -146,6 +146,6 @@ def test_a_faulty_file_is_named_by_line_and_key(tmp_path: Path, entry: str, faul
 def test_a_file_from_the_cache_says_the_same(tmp_path: Path) -> None:
     path = str(own_installation.CONFIG / "sources.yml")
     with PageCache(tmp_path) as cache:
-        first = read_sources((path,), (), cache)
+        first = read_sources(Search(named=(path,)), cache)
     with PageCache(tmp_path) as cache:
-        assert read_sources((path,), (), cache) == first
+        assert read_sources(Search(named=(path,)), cache) == first

@@ -13,8 +13,8 @@ from tests.unit.client.conftest import TARGET
 from tests.variant_index import PROVIDERS, SEVEN, gpu, metadata_of, serve_variants
 from tests.wheels import write_wheel
 from wheelmill.client.choose.explain import explain
-from wheelmill.client.choose.resolve import Search, resolve
-from wheelmill.client.records import TargetEnvironment
+from wheelmill.client.choose.resolve import resolve
+from wheelmill.client.records import Search, TargetEnvironment
 from wheelmill.client.variants.explain import VariantExplanation, explain_variants
 from wheelmill.names import Architecture, Gpu
 from wheelmill.wheel.variant import MAX_VARIANT_METADATA

@@ -5,16 +5,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from packaging.requirements import Requirement
 
 from tests.page_server import JSON, Answer, PageServer, links_page
-from tests.unit.client.conftest import TARGET, chosen
+from tests.unit.client.conftest import TARGET, chosen, find
 from wheelmill.cli import main
 from wheelmill.client.choose.explain import explain, find_offer
-from wheelmill.client.choose.resolve import Search, read_facts, resolve
-from wheelmill.client.records import Source, SourceKind
+from wheelmill.client.choose.finder import Finder, ListingPlace, VariantWheel
+from wheelmill.client.choose.resolve import read_facts, resolve
+from wheelmill.client.records import Search, Source, SourceKind, TargetEnvironment
 from wheelmill.client.sources.forms import LinkGroup, group_links
-from wheelmill.client.sources.listing import ListingPlace, VariantWheel, candidates_of, places_of, variant_wheels
 from wheelmill.client.sources.pages import PageCache, Pages
 from wheelmill.names import CudaVersion, Platform, TorchVersion, project_name, read_requirement, words_like
 from wheelmill.web.pages import JSON_TYPE
@@ -31,8 +30,12 @@ OTHERS = [
 ]
 
 
+def finder(source: Source, *targets: TargetEnvironment, folder: Path | None = None) -> Finder:
+    return Finder(sources=[source], facts=read_facts(), pages=Pages(PageCache(folder), Search()), targets=targets)
+
+
 def places(kind: SourceKind, url: str) -> list[ListingPlace]:
-    return places_of(DEMO, [Source(name="a", kind=kind, url=url)], [TARGET, TARGET, *OTHERS], read_facts())
+    return finder(Source(name="a", kind=kind, url=url), TARGET, TARGET, *OTHERS).places(DEMO)
 
 
 def test_an_index_is_asked_for_what_each_target_has() -> None:
@@ -89,9 +92,9 @@ def test_an_index_is_asked_with_the_joined_digits_of_torch() -> None:
 def test_a_source_for_other_platforms_is_not_asked(platforms: tuple[str, ...], *, asked: bool) -> None:
     names = tuple(map(Platform.parse, platforms))
     source = Source(name="a", kind=SourceKind.GITHUB, url="https://a.example/", platforms=names)
-    assert bool(places_of(DEMO, [source], [TARGET], read_facts())) is asked
+    assert bool(finder(source, TARGET).places(DEMO)) is asked
     mac = replace(TARGET, platform=Platform.parse("macosx_14_0_arm64"), cuda=None, libc=None)
-    assert bool(places_of(DEMO, [source], [mac], read_facts())) is (not platforms or "macosx_arm64" in platforms)
+    assert bool(finder(source, mac).places(DEMO)) is (not platforms or "macosx_arm64" in platforms)
 
 
 @pytest.mark.parametrize(("local", "torch"), [("cu130.torch213", "2.13"), ("torch210cu121", "2.1")])
@@ -102,8 +105,7 @@ def test_joined_digits_are_read_by_what_exists(local: str, torch: str) -> None:
 
 def test_a_wheel_without_a_label_is_for_the_cuda_of_its_page(server: PageServer) -> None:
     server.pages["/cu128/demo/"] = Answer(links_page(PLAIN))
-    search = Search(named=(f"simple:{server.url}/cu{{cuda}}/",), inspect=False)
-    resolution = resolve([Requirement("demo")], TARGET, search)
+    resolution = find(f"simple:{server.url}/cu{{cuda}}/")
     assert chosen(resolution) == PLAIN
     (choice,) = resolution.choices.values()
     assert (str(choice.candidate.label), choice.candidate.source.url) == ("CUDA 12.8", f"{server.url}/cu128/")
@@ -113,7 +115,7 @@ def test_a_wheel_without_a_label_is_for_the_cuda_of_its_page(server: PageServer)
 def test_a_name_with_two_plus_signs_is_told_and_hides_no_other(server: PageServer) -> None:
     double = "demo-2.0+cu12torch2.8.0+cu129cxx11abiTRUE-cp312-cp312-manylinux_2_28_x86_64.whl"
     server.pages["/wheels/"] = Answer(links_page(double, PLAIN))
-    resolution = resolve([Requirement("demo")], TARGET, Search(named=(f"{server.url}/wheels/",), inspect=False))
+    resolution = find(f"{server.url}/wheels/")
     assert chosen(resolution) == PLAIN
     assert resolution.warnings == (
         f"{server.url}/wheels/: {double} has a version with two '+', which no installer reads (PEP 440)",
@@ -125,7 +127,7 @@ def test_links_with_another_name_than_their_file_are_told_once_and_the_file_coun
     texts = [file.replace("torch2.8", f"torch2.{minor}") for minor in (8, 9, 10)]
     links = "".join(f'<a href="{file.replace("+", "%2B")}">{text}</a><br>' for text in texts)
     server.pages["/wheels/"] = Answer(links.encode())
-    resolution = resolve([Requirement("demo")], TARGET, Search(named=(f"{server.url}/wheels/",), inspect=False))
+    resolution = find(f"{server.url}/wheels/")
     assert chosen(resolution) == file
     told = f"2 links have another name as text than their file, which counts: {texts[1]} is {file}"
     assert resolution.warnings == (f"{server.url}/wheels/: {told}",)
@@ -133,18 +135,17 @@ def test_links_with_another_name_than_their_file_are_told_once_and_the_file_coun
 
 def test_a_text_that_is_the_address_of_its_file_is_no_other_name(server: PageServer) -> None:
     server.pages["/wheels/"] = Answer(f'<a href="{PLAIN}">https://files.example/v1/{PLAIN}</a>'.encode())
-    resolution = resolve([Requirement("demo")], TARGET, Search(named=(f"{server.url}/wheels/",), inspect=False))
+    resolution = find(f"{server.url}/wheels/")
     assert (chosen(resolution), resolution.warnings) == (PLAIN, ())
 
 
 def test_a_source_without_any_wheel_is_warned_of(server: PageServer) -> None:
     server.pages["/wheels/"] = Answer(b"<html>moved to our new home</html>")
     for _ in range(2):  # the second time from the cache
-        resolution = resolve([Requirement("demo")], TARGET, Search(named=(f"{server.url}/wheels/",), inspect=False))
+        resolution = find(f"{server.url}/wheels/")
         assert resolution.warnings == (f"{server.url}/wheels/: lists no wheel; an index is named simple:URL",)
     server.pages["/simple/demo/"] = Answer(b"<html></html>")
-    search = Search(named=(f"simple:{server.url}/simple",), inspect=False)
-    assert resolve([Requirement("demo")], TARGET, search).warnings == ()
+    assert find(f"simple:{server.url}/simple").warnings == ()
 
 
 WHEEL = "flash_attn-2.8+cu128torch2.8-cp312-cp312-linux_x86_64.whl"
@@ -240,12 +241,10 @@ def read(server: PageServer, answer: Answer, folder: Path | None = None) -> tupl
     """The plain wheels and the variants of a page."""
     server.pages["/demo/"] = answer
     source = Source(name="a", kind=SourceKind.SIMPLE, url=f"{server.url}/")
-    place = ListingPlace(source=source, filled=source, url=f"{server.url}/demo/")
-    with PageCache(folder) as cache:
-        pages = Pages(cache)
-        pages.update([place.url])
-        assert pages.warnings == []
-        return [each.filename for each in candidates_of(DEMO, [place], pages)], variant_wheels(DEMO, [place], pages)
+    wheels = finder(source, TARGET, folder=folder)
+    wheels.read([DEMO])
+    assert wheels.pages.warnings == []
+    return [each.filename for each in wheels.all_candidates(DEMO)], wheels.variant_wheels(DEMO)
 
 
 def as_json() -> Answer:
