@@ -22,7 +22,7 @@ from tests.releases import store_in
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.wheel_site import add_wheel
 from wheelmill.config.load import load_config
-from wheelmill.config.model import Listing
+from wheelmill.config.model.files import Listing
 from wheelmill.index.serve import Files, serve_folder
 from wheelmill.index.tree import Catalogue
 from wheelmill.installers.uv import own_uv

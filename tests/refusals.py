@@ -1,9 +1,14 @@
 """What a test asks of an error: its code, and the facts that its sentence names, in whatever words."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import ParamSpec
 
-from wheelmill.errors import WheelmillError
+import pytest
+
+from wheelmill.errors import ConfigurationError, WheelmillError
+
+Arguments = ParamSpec("Arguments")
 
 
 @dataclass(frozen=True)
@@ -24,6 +29,15 @@ class Coded:
 def coded(code: str, *facts: object) -> Coded:
     """Check an error: ``pytest.raises(BuildError, check=coded("patch-failed", "first.patch"))``."""
     return Coded(code, tuple(map(str, facts)))
+
+
+def faults_of(
+    read: Callable[Arguments, object], *arguments: Arguments.args, **options: Arguments.kwargs
+) -> tuple[str, ...]:
+    """The faults of the files that a function refuses to read."""
+    with pytest.raises(ConfigurationError) as refused:
+        read(*arguments, **options)
+    return refused.value.faults
 
 
 def places(faults: Iterable[str]) -> list[str]:

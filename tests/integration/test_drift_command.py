@@ -11,8 +11,8 @@ import pytest
 
 from tests.integration.conftest import Command
 from tests.torch_index import write_torch_index
-from wheelmill.config.container_builder import installed_builder
 from wheelmill.config.load import load_images
+from wheelmill.config.model.container_builder import installed_builder
 from wheelmill.index.serve import serve_folder
 from wheelmill.names import Platform
 from wheelmill.system import own_installation

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from tests.flash_attn_wheels import ASSETS, NAMES
 from tests.unit.index.conftest import entry_named, release_of
-from wheelmill.config.model import Listing, Removed
+from wheelmill.config.model.files import Listing, Removed
 from wheelmill.errors import SiteError
 from wheelmill.index.collect import site_of_releases
 from wheelmill.names import Sha256

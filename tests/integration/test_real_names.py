@@ -9,7 +9,7 @@ from collections import Counter
 
 from tests.flash_attn_wheels import NAMES
 from wheelmill.config.load import load_config
-from wheelmill.config.model import Package
+from wheelmill.config.model.package import Package
 from wheelmill.names import Platform, PythonVersion, project_name, project_version
 from wheelmill.plan.matrix import find_obstacle
 from wheelmill.plan.targets import Cell

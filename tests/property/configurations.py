@@ -8,20 +8,11 @@ from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 
 from tests.unit.plan.examples import CONFIG, LOOKED_UP
-from wheelmill.config.model import (
-    ArchitectureRule,
-    Compatibility,
-    Config,
-    CudaFacts,
-    CudaRelease,
-    Listing,
-    Lock,
-    MatrixRule,
-    Package,
-    Part,
-    TorchFacts,
-    TorchRelease,
-)
+from wheelmill.config.model.compatibility import Compatibility, CudaFacts, CudaRelease, TorchFacts, TorchRelease
+from wheelmill.config.model.config import Config
+from wheelmill.config.model.files import Listing, Lock
+from wheelmill.config.model.package import Package
+from wheelmill.config.model.package_parts import ArchitectureRule, MatrixRule, Part
 from wheelmill.names import (
     Architecture,
     CudaVersion,

@@ -15,7 +15,7 @@ from pypi_simple import DistributionPackage, IndexPage, ProjectPage
 
 from tests.property.test_wheel_names import tags
 from tests.releases import NO_CODE
-from wheelmill.config.model import Listing, Yanked
+from wheelmill.config.model.files import Listing, Yanked
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.render import pages_of
 from wheelmill.index.site.pages import site_pages

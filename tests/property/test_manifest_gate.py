@@ -22,7 +22,7 @@ from packaging.tags import sys_tags
 from tests.releases import NOW, store_in
 from tests.wheels import write_wheel
 from wheelmill.config.load import load_compatibility
-from wheelmill.config.model import Listing
+from wheelmill.config.model.files import Listing
 from wheelmill.conformance.survey import check_folder
 from wheelmill.errors import ReleaseError, SiteError
 from wheelmill.index.serve import serve_folder

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 
 from tests.property.configurations import VERSIONS, wishes
-from wheelmill.config.model import ArchitectureRule, Config, Package, Part
+from wheelmill.config.model.config import Config
+from wheelmill.config.model.package import Package
+from wheelmill.config.model.package_parts import ArchitectureRule, Part
 from wheelmill.names import Architecture, PythonVersion, ReleaseTag, StableTorch, TorchNeed, TorchVersion
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import BuildTarget, Cell, Filters, Obstacle, Plan, Skip

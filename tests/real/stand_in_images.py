@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from wheelmill.config.model import ImageReference, Images
+from wheelmill.config.model.files import ImageReference, Images
 from wheelmill.errors import ProcessError
 from wheelmill.system import process
 

@@ -9,7 +9,7 @@ import pytest
 from tests.real.act import git
 from tests.real.conftest import DEMO, Command
 from wheelmill.build.provenance import provenance_of
-from wheelmill.config.model import RequiresDist, SystemPackages
+from wheelmill.config.model.package_parts import RequiresDist, SystemPackages
 from wheelmill.names import project_name
 from wheelmill.wheel.metadata import requires_dist_of
 from wheelmill.wheel.name import WheelFile

@@ -12,7 +12,7 @@ import pytest
 from tests.real.conftest import docker_on
 from tests.refusals import coded
 from wheelmill.errors import BuildError, ProcessError, UsageError
-from wheelmill.system.containers import OwnImage, Run, answered, check_daemon, docker, start_container
+from wheelmill.system.containers import OwnImage, answered, check_daemon, docker, start_container
 from wheelmill.system.progress import Progress
 
 pytestmark = [
@@ -59,10 +59,10 @@ def test_a_full_disk_is_named_whatever_fills_it(tmp_path: Path) -> None:
         OwnImage(name="build", context=tmp_path).make(Progress())
     large = tmp_path / "large"
     large.write_bytes(bytes(300 << 20))
-    with start_container(IMAGE, Run(id="small"), ["--network=none"]) as container:
+    with start_container(IMAGE, "small", ["--network=none"]) as container:
         with pytest.raises(BuildError, check=full):
             docker("cp", large, f"{container.id}:/large")
         with pytest.raises(ProcessError, match="exec"):  # a program may print anything
             container.run(["sh", "-c", "head --bytes=300M /dev/zero > /large"])
-        with pytest.raises(BuildError, check=full), start_container(IMAGE, Run(id="small"), []):
+        with pytest.raises(BuildError, check=full), start_container(IMAGE, "small", []):
             pytest.fail("there is no room for a container")

@@ -21,7 +21,8 @@ from tests.releases import store_in
 from tests.unit.plan.examples import CONFIG, DEMO, PLAIN
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.wheel_site import add_wheel
-from wheelmill.config.model import Listing, NameElsewhere
+from wheelmill.config.model.files import Listing
+from wheelmill.config.model.package import NameElsewhere
 from wheelmill.index.serve import serve_folder
 from wheelmill.installers.uv import own_uv
 from wheelmill.pipeline.site import Stores, build_index, catalogue_of

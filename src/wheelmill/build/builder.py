@@ -33,7 +33,9 @@ from wheelmill.build.provenance import (
     planned_values,
 )
 from wheelmill.build.source import apply_patches, fetch_source
-from wheelmill.config.model import LockedCommit, LockedSdist, Package, RequiresDist, projects_of
+from wheelmill.config.model.files import LockedCommit, LockedSdist
+from wheelmill.config.model.package import Package
+from wheelmill.config.model.package_parts import RequiresDist, projects_of
 from wheelmill.errors import BuildError, ProcessError, UnreadableError
 from wheelmill.names import Sha256
 from wheelmill.plan.targets import BuildTarget, Source
@@ -144,11 +146,7 @@ def facts_of(
     packages: Mapping[str, str],
     images: tuple[str, ...],
 ) -> BuildFacts:
-    """Gather the build facts of a wheel.
-
-    `source_sha256` is the hash of the source before patches, `toolkit` the release of the CUDA toolkit. `packages` has
-    the versions of all distributions in the build environment, `images` the base images of the container.
-    """
+    """Gather the build facts of a wheel; `packages` are all of the build environment, by name and version."""
     cell, package = target.cell, target.package
     wanted = package.system_packages
     return BuildFacts(
@@ -338,11 +336,7 @@ def build_wheel(
     progress: Progress,
     check: Callable[[BuildTask], None] | None = None,
 ) -> BuiltWheel:
-    """Build one target; write the wheel, its provenance and ``<target>.log`` to `output`.
-
-    `policy` is as in `Builder.compile`; `check` may refuse the patched source before it is compiled. Raises BuildError
-    with the first error of the log.
-    """
+    """Build one target into `output`, with provenance and log; `check` may refuse the source before compilation."""
     cell = target.cell
     started = time.monotonic()
     with _patched_source(target, _log_in(output, cell.id), progress) as (task, source_sha256):

@@ -181,10 +181,7 @@ class BuildPart:
         return cls(number=int(number), of=int(of))
 
     def divide(self, source: Path, seen: PurePath, cache: CompilerCache) -> dict[str, str]:
-        """Make the compilers of a build skip the units of other parts, and return the variables that they read.
-
-        ``source`` is patched, and the same in every job; ``seen`` is its path inside the build.
-        """
+        """Make compilers skip the units of other parts, and return their variables; builds see the source at `seen`."""
         paths = (path for path in source.rglob("*") if path.suffix in UNITS and path.is_file())
         # Sorted by suffix: kernels take the time, and each part gets the same number of them.
         names = sorted((path.suffix, str(path.relative_to(source))) for path in paths)
@@ -216,11 +213,7 @@ def part_in(cache: CompilerCache) -> CompiledPart:
 
 
 def import_caches(folders: Iterable[Path]) -> int:
-    """Copy the objects of other jobs' compiler caches to this machine's, and count the new ones.
-
-    Only objects are copied: no links, settings or counts. `folders` have caches of groups, or folders with such caches.
-    Raises IntegrityError if they take more space than compiler caches may.
-    """
+    """Copy the objects, and nothing else, of other jobs' compiler caches to this machine's, and count the new ones."""
     taken = size = 0
     for folder in folders:
         for path, name in _objects(folder):

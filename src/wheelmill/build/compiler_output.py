@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Final, get_args
 
 from wheelmill.build.compiler_cache import UNITS, CompilerCache
-from wheelmill.config.model import Component, Package
+from wheelmill.config.model.package import Package
+from wheelmill.config.model.package_fields import Component
 from wheelmill.errors import BuildError, CompileError, ProcessError
 from wheelmill.system.hardware import MEMORY_PER_COMPILER
 from wheelmill.system.process import MAX_LINE, Cause, find_cause, printable
@@ -336,11 +337,8 @@ def explain_failure(failure: ProcessError, log: Path, *, package: Package, sourc
     """Explain a failed build by the first error in its log, with a hint.
 
     A `CompileError` means that the compiler refused the source, and that nothing in the log could be the machine's
-    fault. Only such errors are remembered. In doubt the machine is blamed: a needless retry costs time, a needless skip
-    costs a wheel.
-
-    The last lines of `failure` are shown if `log` has no error. Paths lose `seen`, the source folder as the build saw
-    it.
+    fault. Only such errors are remembered: a needless retry costs time, a needless skip costs a wheel. Paths lose
+    `seen`, the source folder as the build saw it.
     """
     first, excuse = _FirstError(), ""
     if log.exists():  # else it failed before anything was started

@@ -23,7 +23,10 @@ from wheelmill.build.compiler_output import BuildDisplay, explain_failure
 from wheelmill.build.environment import HEADERS, install_packages, variables_of
 from wheelmill.build.local import repair_arguments
 from wheelmill.build.provenance import BuildPlace
-from wheelmill.config.model import Compatibility, Component, Images, identifier_of
+from wheelmill.config.model.compatibility import Compatibility
+from wheelmill.config.model.container_builder import identifier_of
+from wheelmill.config.model.files import Images
+from wheelmill.config.model.package_fields import Component
 from wheelmill.errors import BuildError, CompileError, ProcessError, UsageError
 from wheelmill.installers.disk_budget import check_disks
 from wheelmill.installers.environments import PackageFolder
@@ -233,10 +236,10 @@ class DockerBuilder:
                 _restore_owner(cache.folder, image, run)
         return wheel, packages, cache
 
-    def _create_args(self, run: containers.Run, packages: PackageFolder, cache: CompilerCache) -> list[str]:
+    def _create_args(self, run: str, packages: PackageFolder, cache: CompilerCache) -> list[str]:
         limits = self.limits
         return [
-            f"--label={run.label}",
+            f"--label={containers.LABEL}={run}",
             f"--volume={packages.directory}:{PACKAGES}:ro",
             f"--volume={cache.compilers}:{_COMPILERS}:ro",
             f"--volume={cache.folder}:{_CACHE}",
@@ -247,7 +250,7 @@ class DockerBuilder:
         ]
 
     def _fault_of_machine(
-        self, error: ProcessError, run: containers.Run, *, began: int, parallelism: Parallelism, log: Path
+        self, error: ProcessError, run: str, *, began: int, parallelism: Parallelism, log: Path
     ) -> BuildError | None:
         """Error for the resource that a failed build used up; None if there is no sign of that."""
         containers.check_daemon()
@@ -282,7 +285,7 @@ def _with_system_packages(image: str, target: BuildTarget, progress: Progress) -
         raise BuildError("system-packages-failed", f"{target.package.place_of('system_packages')}: {error}") from None
 
 
-def _restore_owner(folder: Path, image: str, run: containers.Run) -> None:
+def _restore_owner(folder: Path, image: str, run: str) -> None:
     """Make the current user the owner of files that a container wrote as root."""
     if os.getuid() != 0:
         owner = f"{os.getuid()}:{os.getgid()}"

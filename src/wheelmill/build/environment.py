@@ -16,21 +16,16 @@ from pathlib import Path, PurePath
 from typing import Final, get_args
 
 from wheelmill.build import fake_gpu
-from wheelmill.config.model import (
-    ARCHITECTURES_IN,
-    EVERY_BUILD_NEEDS,
-    ArchForm,
-    Component,
-    LockedRequirement,
-    LockedSdist,
-    OwnWheel,
-)
-from wheelmill.errors import BuildError, ProcessError
+from wheelmill.config.model.files import LockedSdist
+from wheelmill.config.model.package import EVERY_BUILD_NEEDS
+from wheelmill.config.model.package_fields import ARCHITECTURES_IN, ArchForm, Component, OwnWheel
+from wheelmill.errors import BuildError
 from wheelmill.installers.environments import PackageFolder
 from wheelmill.names import Architecture, CudaVersion
 from wheelmill.plan.targets import BuildTarget, Cell
 from wheelmill.system.files import write_bytes
 from wheelmill.system.hardware import Parallelism
+from wheelmill.system.process import raise_on_failure
 from wheelmill.wheel.archive import SOURCE_DATE_EPOCH
 from wheelmill.wheel.libraries import DRIVER, compile_stub, driver_functions_in
 
@@ -65,12 +60,9 @@ def missing_in(home: Path, components: Sequence[Component]) -> list[Component]:
 def install_own_wheels(target: BuildTarget, packages: PackageFolder, *, log: Path) -> None:
     """Install components that no toolkit has: the versions that torch pins, else the newest."""
     names = [f"nvidia-{name}-cu{target.cell.cuda.major}" for name in target.package.toolkit if name in _OWN_WHEELS]
-    try:
+    message = f"{target.cell.id}: {', '.join(names)} cannot be installed"
+    with raise_on_failure(BuildError("toolkit-component-absent", message)):
         packages.install(names, log=log)
-    except ProcessError as error:
-        raise BuildError(
-            "toolkit-component-absent", f"{target.cell.id}: {', '.join(names)} cannot be installed:\n{error.tail}"
-        ) from None
     for folder in _folders_of(target.package.toolkit, packages.directory):
         link_plain_names(Path(folder) / "lib")
 
@@ -114,10 +106,7 @@ _COMPILER: Final = ("nvcc", "cccl", "crt", "nvvm", "cudart")
 def provide_toolkit(
     cuda: CudaVersion, release: str, packages: PackageFolder, *, components: Sequence[Component] = (), log: Path
 ) -> Path:
-    """Find a CUDA home of exactly this release with `components`, or install one among the build's packages.
-
-    Packages that are installed later may replace parts of it; see `complete_toolkit`.
-    """
+    """Find a CUDA home of exactly this release with `components`, or install one; see `complete_toolkit`."""
     lacking = ""
     for home in _installed_toolkits(cuda, release):
         if not (missing := missing_in(home, components)):
@@ -131,12 +120,8 @@ def provide_toolkit(
             hint=f"install the toolkit and set CUDA_HOME, or put it at /usr/local/cuda-{cuda}",
         )
     parts = ",".join([*_COMPILER, *(_EXTRAS.get(name, name) for name in components if name in HEADERS)])
-    try:
+    with raise_on_failure(BuildError("toolkit-not-installed", f"CUDA toolkit {release} could not be installed")):
         packages.install([f"cuda-toolkit[{parts}]=={release}"], log=log)
-    except ProcessError as error:
-        raise BuildError(
-            "toolkit-not-installed", f"CUDA toolkit {release} could not be installed:\n{error.tail}"
-        ) from None
     return packages.directory / "nvidia" / f"cu{cuda.major}"
 
 
@@ -193,12 +178,8 @@ def install_packages(target: BuildTarget, packages: PackageFolder, workspace: Pa
 def install_torch(target: BuildTarget, packages: PackageFolder, *, log: Path) -> None:
     """Install the torch that a target links to."""
     cell, release = target.cell, target.torch_release
-    try:
+    with raise_on_failure(BuildError("torch-not-installed", f"{cell.id}: torch {release} cannot be installed")):
         packages.install([f"torch=={release}"], torch_backend=target.torch_backend, log=log)
-    except ProcessError as error:
-        raise BuildError(
-            "torch-not-installed", f"{cell.id}: torch {release} cannot be installed:\n{error.tail}"
-        ) from None
     cuda = _cuda_of_torch(packages)
     if cuda != str(cell.cuda):
         raise BuildError(
@@ -232,11 +213,7 @@ def _answer_gpu_questions(torch_cuda: Path, gpus: tuple[Architecture, ...]) -> N
 
 
 def _fix_times(headers: Path) -> None:
-    """Give every header its own timestamp, the same in every build.
-
-    GCC's ``#pragma once`` takes two files for one if content, size and time agree, and torch has such twins. Installers
-    stamp them with the time of unpacking, so the compiler would see a different set by chance.
-    """
+    """Give each header a time of its own: GCC's ``#pragma once`` takes torch's twins, if unpacked at once, for one."""
     for number, header in enumerate(sorted(path for path in headers.rglob("*") if path.is_file())):
         copy = header.with_name(f".{header.name}")  # the installer may have linked the file to its cache
         shutil.copyfile(header, copy)
@@ -250,32 +227,21 @@ def install_requirements(target: BuildTarget, packages: PackageFolder, workspace
     relock = f"run 'wheelmill config lock {target.cell.project}'"
     if target.requirements is None and not isinstance(target.source, Path):
         raise BuildError("not-locked", f"packages.lock has no build requirements of {target.cell.project}", hint=relock)
-    try:
+    uninstalled = f"{target.cell.id}: the build requirements cannot be installed"
+    with raise_on_failure(BuildError("requirements-not-installed", uninstalled)):
         if target.requirements is None:
             packages.install(wanted, log=log)
             return packages
-        sealed = packages.install_locked(_requirements_file(target.requirements, workspace), log=log)
-    except ProcessError as error:
-        raise BuildError(
-            "requirements-not-installed", f"{target.cell.id}: the build requirements cannot be installed:\n{error.tail}"
-        ) from None
-    try:
+        pins = workspace / "requirements.txt"
+        hashed = (
+            [pin.requirement, *(f"--hash=sha256:{sha256}" for sha256 in pin.sha256)] for pin in target.requirements
+        )
+        pins.write_text("".join(f"{' '.join(words)}\n" for words in hashed))
+        sealed = packages.install_locked(pins, log=log)
+    outdated = f"packages.lock lacks build requirements that the entry of {target.cell.project} names"
+    with raise_on_failure(BuildError("lock-outdated", outdated, hint=relock)):
         sealed.install(wanted, log=log)
-    except ProcessError as error:
-        raise BuildError(
-            "lock-outdated",
-            f"packages.lock lacks build requirements that the entry of {target.cell.project} names:\n{error.tail}",
-            hint=relock,
-        ) from None
     return sealed
-
-
-def _requirements_file(requirements: tuple[LockedRequirement, ...], workspace: Path) -> Path:
-    """Write a requirements file for uv: pinned requirements, with the hashes that their wheels may have."""
-    path = workspace / "requirements.txt"
-    lines = (" ".join([pin.requirement, *(f"--hash=sha256:{sha256}" for sha256 in pin.sha256)]) for pin in requirements)
-    path.write_text("".join(f"{line}\n" for line in lines))
-    return path
 
 
 _SEED: Final = "--frandom-seed=wheelmill"

@@ -15,10 +15,7 @@ class PlannedGpu(SimpleNamespace):
 
 
 def answers(capabilities: Sequence[tuple[int, int]]) -> tuple[Callable[..., object], ...]:
-    """Functions of ``torch.cuda`` on which all its others depend, for GPUs with these compute capabilities: ``(9, 0)``.
-
-    They are ``is_available``, ``device_count``, ``current_device`` and ``get_device_properties``.
-    """
+    """Functions of ``torch.cuda`` on which all its others depend, for GPUs with these capabilities, ``(9, 0)``."""
     gpus = [PlannedGpu(name=f"NVIDIA sm_{major}{minor}", major=major, minor=minor) for major, minor in capabilities]
 
     def is_available() -> bool:

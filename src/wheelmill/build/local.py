@@ -27,7 +27,7 @@ from wheelmill.build.compiler_cache import (
 from wheelmill.build.compiler_output import BuildDisplay, explain_failure
 from wheelmill.build.environment import complete_toolkit, install_packages, provide_toolkit, variables_of
 from wheelmill.build.provenance import BuildPlace, this_machine
-from wheelmill.config.model import Package
+from wheelmill.config.model.package import Package
 from wheelmill.errors import BuildError, ProcessError
 from wheelmill.installers import environments
 from wheelmill.installers.environments import PackageFolder
@@ -62,14 +62,10 @@ class BuildEnvironment:
 def prepare_environment(target: BuildTarget, place: BuildPlace, workspace: Path, *, log: Path) -> BuildEnvironment:
     """Install a target's build requirements, and prepare the environment of its build."""
     python = target.cell.python
-    try:
+    message = f"{target.cell.id}: no virtual environment with Python {python}"
+    hint = f"install Python {python} with its headers, or put it on PATH"
+    with process.raise_on_failure(BuildError("no-build-environment", message, hint=hint)):
         venv = environments.create(workspace / "venv", python=python)
-    except ProcessError as error:
-        raise BuildError(
-            "no-build-environment",
-            f"{target.cell.id}: no virtual environment with Python {python}:\n{error.tail}",
-            hint=f"install Python {python} with its headers, or put it on PATH",
-        ) from None
     packages = PackageFolder(directory=workspace / "packages", python=python, interpreter=venv.python)
     toolkit = provide_toolkit(target.cell.cuda, target.toolkit, packages, components=target.package.toolkit, log=log)
     packages = install_packages(target, packages, workspace, log=log)
@@ -160,10 +156,7 @@ def _refusal(raw: Path, platform: str) -> str | None:
 
 
 def check_system_packages(package: Package, progress: Progress) -> None:
-    """Refuse a build that lacks a development package of this operating system, before anything is compiled.
-
-    Without apt and dnf, or if the package names none for them, the build goes on with a notice: the headers may exist.
-    """
+    """Refuse a build that lacks a development package; if none is named for this system, the headers may exist."""
     wanted = package.system_packages
     if wanted is None:
         return

@@ -1,7 +1,4 @@
-"""Provenance of a built wheel, and identity of a build: the hash of everything that decides its result.
-
-Records of failed builds, wheels for this machine and compiled objects are stored under that identity.
-"""
+"""Provenance of a built wheel, and identity of a build: the hash of everything that decides its result."""
 
 from __future__ import annotations
 
@@ -15,7 +12,10 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from wheelmill.build.source import sha256_of_tree
-from wheelmill.config.model import ONLY_PLANNED, Expectations, LockedSdist, RequiresDist, SystemPackages
+from wheelmill.config.model import Expectations
+from wheelmill.config.model.files import LockedSdist
+from wheelmill.config.model.package import ONLY_PLANNED
+from wheelmill.config.model.package_parts import RequiresDist, SystemPackages
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.names import Architecture, Sha256
 from wheelmill.plan.targets import BuildSettings, BuildTarget, FailureOf, KnownFailure, KnownFailures
@@ -72,11 +72,7 @@ class Provenance(BuildSettings):
 
 
 def planned_values(target: BuildTarget) -> dict[str, Any]:
-    """Return the values of a provenance that the plan decides, by its fields: a build repeats them, the gate compares.
-
-    Every setting is among them, so that a new one cannot be forgotten. Like those of `fields_of`, their types are those
-    of the fields.
-    """
+    """Return the values of a provenance that the plan decides: a build repeats them, and the gate compares them."""
     package = target.package
     return {
         **fields_of(target, BuildSettings),
@@ -196,11 +192,7 @@ def _describe_program(path: Path) -> str:
 def known_failures(
     failures: KnownFailures, place_of: Callable[[BuildTarget], BuildPlace] | None = None, policy: str | None = None
 ) -> FailureOf:
-    """Return a function that finds the earlier failure that a build would repeat.
-
-    ``place_of`` returns the place where a target would be compiled; None takes failures of any place and policy.
-    ``policy`` is the platform policy that wheels would be repaired for.
-    """
+    """Return a function that finds the earlier failure that a build would repeat; without places, any counts."""
     known = failures if place_of else {failure.target: failure for failure in failures.values()}
     suspects = {failure.id for failure in known.values()}  # hashing takes time, and runs the machine's compilers
 

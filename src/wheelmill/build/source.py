@@ -9,15 +9,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from wheelmill.config.model import LockedCommit, LockedSdist, Package
-from wheelmill.errors import BuildError, IntegrityError, NetworkError, ProcessError, UnreadableError
+from wheelmill.config.model.files import LockedCommit, LockedSdist
+from wheelmill.config.model.package import Package
+from wheelmill.errors import BuildError, IntegrityError, NetworkError, UnreadableError
 from wheelmill.installers.environments import cached_sdist
 from wheelmill.installers.package_index import unpack_sdist
 from wheelmill.names import ProjectName, Sha256
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system.files import refuse_links_out
 from wheelmill.system.git import fetch_commit, files_of_checkout
-from wheelmill.system.process import environment_for_foreign_code
+from wheelmill.system.process import environment_for_foreign_code, raise_on_failure
 from wheelmill.system.sandbox import Sandbox
 
 _NOT_SOURCE: Final = ("*.egg-info", "__pycache__", ".git")
@@ -38,15 +39,13 @@ def fetch_source(target: BuildTarget, destination: Path) -> tuple[Path, Sha256]:
             return _unpack(cell.project, sdist, destination), sdist.sha256
         case LockedCommit() as locked:
             folder = destination / f"{cell.project}-{cell.version}"
+            message = f"{locked.git} does not give {locked.commit} ({locked.ref})"
             try:
-                fetch_commit(locked.git, locked.commit, folder, submodules=locked.submodules)
-            except ProcessError as error:
-                message = f"{locked.git} does not give {locked.commit} ({locked.ref}):\n{error.tail}"
-                raise BuildError("source-unavailable", message) from None
+                with raise_on_failure(BuildError("source-unavailable", message)):
+                    fetch_commit(locked.git, locked.commit, folder, submodules=locked.submodules)
+                locked.folder_in(folder)
             except UnreadableError as error:
                 raise BuildError("source-too-large", str(error)) from None
-            try:
-                locked.folder_in(folder)
             except ValueError as error:
                 raise BuildError(
                     "subdirectory-invalid", f"{target.package.place_of('source.subdirectory')}: {error}"
@@ -62,12 +61,10 @@ def apply_patches(package: Package, source: Path, *, log: Path) -> None:
     """Apply the patches of a package to its source, without the first part of the paths in them (``-p1``)."""
     for patch in package.patches:
         _refuse_links_out(patch, package)
-        try:
-            words: list[str | Path] = ["patch", "--batch", "--forward", "-p1", "-i", patch.resolve()]
-            sandbox = Sandbox(writable={source: source}, readable=[patch.resolve()])
+        words: list[str | Path] = ["patch", "--batch", "--forward", "-p1", "-i", patch.resolve()]
+        sandbox = Sandbox(writable={source: source}, readable=[patch.resolve()])
+        with raise_on_failure(BuildError("patch-failed", f"{patch.name} does not apply to {source.name}")):
             sandbox.run(words, cwd=source, env=environment_for_foreign_code(), log=log)
-        except ProcessError as error:
-            raise BuildError("patch-failed", f"{patch.name} does not apply to {source.name}:\n{error.tail}") from None
 
 
 def copy_folder(source: Path, destination: Path) -> None:

@@ -48,10 +48,7 @@ COMMANDS: Final = {
     "github": ("factory.hosting", "Check the settings of a factory's repository."),
     "summary": ("factory.summary", "Summarise a run of many jobs."),
 }
-"""The module of each command, below this package, and its line of help.
-
-The module has a function or an application of the command's name, or an application ``app``.
-"""
+"""The module of each command, with a function or an application of its name or ``app``, and its line of help."""
 
 HEADINGS: Final = {"client": "Use wheels", "factory": "Make wheels"}
 """Headings in help above the commands of each folder."""

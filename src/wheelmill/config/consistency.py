@@ -11,12 +11,13 @@ from pathlib import Path
 
 from packaging.version import Version
 
-from wheelmill.config.container_builder import installed_builder
 from wheelmill.config.fields import KeyPath
 from wheelmill.config.load import COMPATIBILITY, SOURCES, generated_files
 from wheelmill.config.maintenance.published import stale_torches
-from wheelmill.config.model import DEFAULT_ARCHITECTURES, Config
 from wheelmill.config.model.compatibility import Compatibility
+from wheelmill.config.model.config import Config
+from wheelmill.config.model.container_builder import installed_builder
+from wheelmill.config.model.package_parts import DEFAULT_ARCHITECTURES
 from wheelmill.config.model.sources import Sources
 from wheelmill.config.yaml import faults_at, read_file
 from wheelmill.errors import ConfigurationError
@@ -24,10 +25,7 @@ from wheelmill.wheel.torch_symbols import TABLE, TableSummary
 
 
 def contradictions(config: Config, folder: Path) -> tuple[str, ...]:
-    """Name every contradiction between the files of a folder; a file that it lacks ships with wheelmill.
-
-    Raises UnreadableError if the table of torch's symbols cannot be read.
-    """
+    """Name every contradiction between the files of a folder; a file that it lacks ships with wheelmill."""
     own_facts: tuple[str, ...] = ()
     if (path := folder / COMPATIBILITY).exists():
         facts = config.compatibility

@@ -169,7 +169,11 @@ class Items:
         read: CoreSchema = listed
         if self.or_one:
             written: Any = {"type": "union", "choices": [_TEXT, listed]}
-            read = core_schema.no_info_before_validator_function(_list_of_one, listed, json_schema_input_schema=written)
+            read = core_schema.no_info_before_validator_function(
+                lambda value: [value] if isinstance(value, str | Unquoted) else value,
+                listed,
+                json_schema_input_schema=written,
+            )
         written_as = core_schema.plain_serializer_function_ser_schema(list)  # in provenance
         return core_schema.no_info_after_validator_function(
             lambda items: kind(distinct(items)), read, serialization=written_as
@@ -229,10 +233,6 @@ def distinct(items: list[Item]) -> list[Item]:
         repeated = sorted(str(item) for item, count in Counter(items).items() if count > 1)
         raise ValueError(f"{', '.join(repeated)} is in the list more than once")
     return items
-
-
-def _list_of_one(value: object) -> object:
-    return [value] if isinstance(value, str | Unquoted) else value
 
 
 _EXPRESSION_CHARACTERS: Final = frozenset("`$\\")

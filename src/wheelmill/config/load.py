@@ -1,9 +1,4 @@
-"""A ``config/`` folder, read as a whole or with every fault named, and the files generated from it.
-
-The generated files are JSON schemas for editors and the facts for the client.
-
-https://json-schema.org/draft/2020-12
-"""
+"""A ``config/`` folder, read whole or with every fault named, and its JSON schemas and facts for the client."""
 
 from __future__ import annotations
 
@@ -18,12 +13,12 @@ from pydantic.json_schema import GenerateJsonSchema, NoDefault
 from pydantic_core.core_schema import WithDefaultSchema
 
 from wheelmill.config.fields import ConfigFile, KeyPath, describe_keys
-from wheelmill.config.model import Config, Listing, Lock, Package
 from wheelmill.config.model.compatibility import Compatibility
-from wheelmill.config.model.files import Images, Removed, Yanked
-from wheelmill.config.model.package import Packages
+from wheelmill.config.model.config import Config
+from wheelmill.config.model.files import Images, Listing, Lock, Removed, Yanked
+from wheelmill.config.model.package import Package, Packages
+from wheelmill.config.model.package_fields import ISOLATED
 from wheelmill.config.model.package_parts import DEFAULT_ARCHITECTURES
-from wheelmill.config.package_fields import ISOLATED
 from wheelmill.config.pyproject import PYPROJECT, Pyproject
 from wheelmill.config.yaml import faults_at, read_file
 from wheelmill.errors import ConfigurationError, UsageError
@@ -48,11 +43,9 @@ File = TypeVar("File", bound=ConfigFile)
 def load_config(place: Path, *, check_ranges: bool = False) -> Config:
     """Read a configuration: a folder, or one file that replaces ``packages.yml``.
 
-    Only that file is required: a missing lock locks nothing, and a missing ``yanked.yml`` or ``removed.yml`` yanks or
-    removes nothing. ``compatibility.yml`` and ``images.yml`` ship with wheelmill; a folder may have its own.
-
-    `check_ranges` makes an empty range a fault. Only commands that plan wheels set it: others go on, such as the one
-    that adds the release for the range. Raises ConfigurationError with every fault of every file.
+    Only that file is required; ``compatibility.yml`` and ``images.yml`` ship with wheelmill. `check_ranges` makes an
+    empty range a fault: not in commands such as the one that adds a release for it. Raises ConfigurationError with
+    every fault of every file.
     """
     file, facts = (place, own_installation.CONFIG) if is_file_of_packages(place) else (place / PACKAGES, place)
     faults: list[str] = []
@@ -127,10 +120,7 @@ def _read_if_there(path: Path, nothing: File) -> File:
 
 
 def _versions_of_folders(packages: Packages, file: Path, *, own: bool) -> Mapping[ProjectName, ProjectVersion]:
-    """Return the versions that sources in folders declare, for entries without versions of their own.
-
-    In a package's own repository (`own`), tags may have them, and must not have others.
-    """
+    """Return the versions that folders declare or, in a package's own repository, tags, which must not differ."""
     versions: dict[ProjectName, ProjectVersion] = {}
     planned: dict[ProjectName, tuple[ProjectVersion, ...]] = {}
     faults: list[tuple[KeyPath, str]] = []
@@ -207,10 +197,7 @@ class _AsWritten(GenerateJsonSchema):
 
 
 def generated_files(directory: Path) -> Mapping[str, bytes]:
-    """Return the content of each file by its name; equal models and facts give equal bytes.
-
-    The facts are generated only if their file exists, because the client reads the shipped facts alone.
-    """
+    """Return the content of each file by its name; facts only where there are some: the client reads shipped ones."""
     describe_keys()
     schemas = {}
     for name, model in _MODELS.items():

@@ -18,21 +18,12 @@ from packaging.version import Version
 from pydantic import ValidationError
 
 from wheelmill.config.fields import index_requirement, is_commit, text_of
-from wheelmill.config.model import (
-    EVERY_BUILD_NEEDS,
-    Config,
-    GitSource,
-    Lock,
-    LockedCommit,
-    LockedRequirement,
-    LockedRequirements,
-    LockedSdist,
-    Package,
-    without_torch,
-)
+from wheelmill.config.model.config import Config
+from wheelmill.config.model.files import Lock, LockedCommit, LockedRequirement, LockedRequirements, LockedSdist
+from wheelmill.config.model.package import EVERY_BUILD_NEEDS, Package, without_torch
+from wheelmill.config.model.package_parts import GitSource
 from wheelmill.config.pyproject import MAX_BYTES, PKG_INFO, Pyproject
 from wheelmill.config.survey.tree import count_code
-from wheelmill.config.yaml import adapter_of
 from wheelmill.errors import ProcessError, UnreadableError, UsageError, WheelmillError
 from wheelmill.installers.environments import cached_sdist
 from wheelmill.installers.package_index import sdists_of, unpack_sdist
@@ -41,7 +32,8 @@ from wheelmill.names import ProjectName, ProjectVersion, PythonVersion, Sha256
 from wheelmill.system.files import read_start, write_bytes
 from wheelmill.system.folders import temporary_folder
 from wheelmill.system.git import fetch_commit, find_commit
-from wheelmill.system.records import plain_of
+from wheelmill.system.process import raise_on_failure
+from wheelmill.system.records import adapter_of, plain_of
 from wheelmill.web.pages import Link
 from wheelmill.wheel.metadata import is_bound, read_fields
 
@@ -52,10 +44,7 @@ OLDEST_PYTHON: Final = "3.9"
 def locked_requirements(
     package: Package, sources: Collection[LockedSdist | LockedCommit], kept: LockedRequirements | None
 ) -> LockedRequirements:
-    """Resolve the build requirements of a package, or keep the locked ones if their inputs are the same.
-
-    `sources` are those of all its versions; with build isolation, they know their requirements.
-    """
+    """Resolve the build requirements of a package for all its `sources`, or keep those from the same inputs."""
     required = [requirement for source in sources for requirement in source.requires or ()]
     if package.build_args.isolation and isinstance(package.source, Path):
         required.extend(Pyproject.read(package.source).requires)
@@ -95,11 +84,7 @@ def _unpack(package: Package, source: LockedSource, place: Path) -> Path:
     """Put a locked source into an empty folder, a commit without its submodules; return the folder that is built."""
     if isinstance(source, LockedSdist):
         return unpack_sdist(cached_sdist(package.name, source.sdist, source.sha256), place)
-    folder = place / package.name
-    try:
-        fetch_commit(source.git, source.commit, folder, submodules=False)
-    except ProcessError as error:
-        raise UsageError("commit-absent", f"{source.git} does not give {source.commit}:\n{error.tail}") from None
+    folder = fetch_files(source.git, source.commit, place / package.name)
     try:
         return source.folder_in(folder)
     except ValueError as error:
@@ -107,10 +92,7 @@ def _unpack(package: Package, source: LockedSource, place: Path) -> Path:
 
 
 def _bounds_in(folder: Path, pyproject: Pyproject) -> tuple[str, ...] | None:
-    """Return the requirements of all wheels of a source that leave out torches or CUDA majors; None if it has none.
-
-    Those that its build computes are not among them: they may depend on the machine that made the source distribution.
-    """
+    """Return the requirements of all wheels of a source that leave out torches or CUDA majors, but computed ones."""
     fields = read_fields(read_start(folder / PKG_INFO, MAX_BYTES) if (folder / PKG_INFO).is_file() else b"")
     computed = {name.lower() for name in fields.get("dynamic", ())}  # which PKG-INFO names from 2.2 on (PEP 643)
     is_static = fields.get("metadata_version", "") in SpecifierSet(">=2.2") and "requires-dist" not in computed
@@ -149,10 +131,7 @@ class Locking:
 
 
 def lock_packages(config: Config, projects: Collection[ProjectName], *, upgrade: bool = False) -> Locking:
-    """Lock the entries of ``packages.yml`` that the lock lacks; keep locked entries that are still wanted.
-
-    No `projects` means all; `upgrade` looks up locked entries again.
-    """
+    """Lock the missing entries of ``packages.yml``, of all projects if none is named; `upgrade` renews the others."""
     config.refuse_unknown(projects)
     sources = {name: _still_locked(package, config.lock) for name, package in config.packages.items()}
     requirements = {name: locked for name, locked in config.lock.requirements.items() if name in config.packages}
@@ -220,15 +199,24 @@ def _with_requirements(package: Package, source: LockedSource, *, is_new: bool) 
 
 
 def _commit(source: GitSource) -> LockedCommit:
-    if is_commit(source.ref):
-        return LockedCommit(**vars(source), commit=source.ref)
-    try:
-        commit = find_commit(source.git, source.ref)
-    except ProcessError as error:
-        raise UsageError("repository-silent", f"{source.git} does not answer:\n{error.tail}") from None
-    if commit is None:
-        raise UsageError("ref-absent", f"{source.git} has no tag or branch {source.ref}")
-    return LockedCommit(**vars(source), commit=commit)
+    return LockedCommit(**vars(source), commit=commit_of(source.git, source.ref))
+
+
+def commit_of(url: str, ref: str) -> str:
+    """Return the commit of a tag, a branch or HEAD, or a commit itself; raises UsageError if there is none."""
+    if is_commit(ref):
+        return ref
+    with raise_on_failure(UsageError("repository-silent", f"{url} does not answer")):
+        if commit := find_commit(url, ref):
+            return commit
+    raise UsageError("ref-absent", f"{url} has no tag or branch {ref}")
+
+
+def fetch_files(url: str, commit: str, folder: Path) -> Path:
+    """Fetch the files of a commit, without submodules, into a new folder; raises UsageError if that fails."""
+    with raise_on_failure(UsageError("commit-absent", f"{url} does not give {commit}")):
+        fetch_commit(url, commit, folder, submodules=False)
+    return folder
 
 
 def _sdists(package: Package, versions: list[ProjectVersion]) -> Sources:
@@ -248,10 +236,7 @@ def _sdists(package: Package, versions: list[ProjectVersion]) -> Sources:
 
 
 def sdists_in(versions: SpecifierSet, project: ProjectName) -> Sources:
-    """Return every final release in a range, and pre-releases if the range names one.
-
-    Raises UsageError if the package index has none.
-    """
+    """Return every final release in a range, and pre-releases if it names one; raises UsageError without any."""
     offered, yanked = offered_sdists(project)
     chosen = versions.filter(offered, prereleases=bool(versions.prereleases))
     if sources := {ProjectVersion(str(version)): offered[version] for version in chosen}:

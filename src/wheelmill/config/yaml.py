@@ -17,12 +17,13 @@ from types import UnionType
 from typing import Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import yaml
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from wheelmill.config.fields import ConfigFile, KeyPath, Unquoted, shown
 from wheelmill.errors import ConfigurationError
 from wheelmill.names import words_like
+from wheelmill.system.records import adapter_of
 
 MAX_BYTES: Final = 16 << 20
 MAX_DEPTH: Final = 16
@@ -44,10 +45,7 @@ class YamlDocument:
     """Line and column, from 1, of every key and list item by its path of keys."""
 
     def fault(self, key_path: KeyPath, message: str) -> str:
-        """Format one fault: ``packages.yml:12:7: packages.flash-attn.versions: message``.
-
-        It points at the key, or at the nearest parent if the key is missing.
-        """
+        """Format a fault at its key or the nearest parent: ``packages.yml:12:7: packages.demo.cuda: message``."""
         return phrase_fault(self.path, self.position_of(key_path), key_path, message)
 
     def position_of(self, key_path: KeyPath) -> tuple[int, int]:
@@ -197,16 +195,6 @@ def _position(mark: Any) -> tuple[int, int]:  # noqa: ANN401
 
 
 File = TypeVar("File", bound=ConfigFile)
-Record = TypeVar("Record")
-
-_ADAPTERS: Final[dict[type, TypeAdapter[Any]]] = {}
-
-
-def adapter_of(model: type[Record]) -> TypeAdapter[Record]:
-    """Return the pydantic adapter of a model; cached, because making one takes as long as reading a file."""
-    if model not in _ADAPTERS:
-        _ADAPTERS[model] = TypeAdapter(model)
-    return _ADAPTERS[model]
 
 
 def read_file(path: Path, model: type[File]) -> File:
@@ -229,10 +217,7 @@ def _phrase(document: YamlDocument, faults: list[tuple[KeyPath, str]]) -> tuple[
 
 
 def validate(content: object, model: type[File], folder: Path) -> tuple[File | None, list[tuple[KeyPath, str]]]:
-    """Return the record of a file, None if it has faults, and every fault: its key path and its message.
-
-    `content` is the plain content of a `YamlDocument`. Paths in it start from `folder`, the configuration folder.
-    """
+    """Return the record of a file, None with faults, and each fault's key path and message; paths start in `folder`."""
     try:
         file = adapter_of(model).validate_python(content, context=folder)
     except ValidationError as error:

@@ -16,7 +16,7 @@ from typing import Final
 
 from msgspec import structs
 
-from wheelmill.config.model import Listing
+from wheelmill.config.model.files import Listing
 from wheelmill.errors import SiteError
 from wheelmill.index.tree import (
     IndexFile,

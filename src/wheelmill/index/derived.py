@@ -22,7 +22,8 @@ from typing import Final
 from msgspec import structs
 from packaging.version import Version
 
-from wheelmill.config.model import Package, with_suffix
+from wheelmill.config.model.package import Package
+from wheelmill.config.model.package_parts import with_suffix
 from wheelmill.errors import SiteError, UnreadableError
 from wheelmill.index.collect import Folders, file_of, folder_of
 from wheelmill.index.render import tree_pages

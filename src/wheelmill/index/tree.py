@@ -18,7 +18,8 @@ from urllib.parse import quote, urlsplit
 
 from packaging.version import Version
 
-from wheelmill.config.model import Listing, Package, Status, StatusEntry
+from wheelmill.config.model.files import Listing, Status, StatusEntry
+from wheelmill.config.model.package import Package
 from wheelmill.errors import SiteError
 from wheelmill.names import (
     TORCH,

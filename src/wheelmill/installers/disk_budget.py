@@ -54,9 +54,8 @@ def check_disks(
 ) -> None:
     """Check that the disks have room for what one Python's build, and its test if it follows, still bring.
 
-    Where they have not, caches of what only other Pythons need are emptied. Raises BuildError if that is not enough.
-    `torch` is the release that the build installs, and `torches` the number that the test downloads; None if there is
-    no test.
+    Caches of what only other Pythons need may be emptied. Raises BuildError if that is not enough. `torches` is the
+    number that the test downloads; None if there is no test.
     """
     missing = dict.fromkeys(name for image in images for name in image.missing())
     in_docker: dict[str, float] = {f"image {name.partition('@')[0]}": _size_of(name) for name in missing}
@@ -91,14 +90,11 @@ def _by_disk(in_docker: dict[str, float], local: dict[str, float]) -> list[tuple
 
 
 def _empty_caches(python: PythonVersion, progress: Progress) -> None:
-    """Remove wheels for other Pythons from the mirror; on GitHub's machines, also torch and Triton from uv's cache.
-
-    On others uv's cache belongs to all projects of its user.
-    """
+    """Remove wheels for other Pythons from the mirror; on GitHub's machines, torch from uv's cache, too."""
     progress.step("the disk is short: emptying caches of what other Pythons need")
     for wheel in (user_cache_path("wheelmill") / MIRROR).glob("*/*-*-*-*-*.whl"):
         if {python.interpreter, "py3"}.isdisjoint(wheel.stem.split("-")[-3].split(".")):
             wheel.unlink(missing_ok=True)
-    if os.environ.get("RUNNER_ENVIRONMENT") == "github-hosted":
+    if os.environ.get("RUNNER_ENVIRONMENT") == "github-hosted":  # elsewhere it belongs to all projects of its user
         with suppress(ProcessError):  # such as another uv at work
             run_own_uv(["cache", "clean", "torch", "triton"])

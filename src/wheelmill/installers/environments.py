@@ -57,11 +57,7 @@ class VirtualEnvironment:
         return self.directory / "bin" / "python"
 
     def install(self, requirements: Sequence[str], *, torch_backend: str | None = None) -> None:
-        """Install PEP 508 requirements as wheels from the index that pip or uv is configured with.
-
-        Source distributions are refused. Constraints of this machine are ignored; see `index_only_environment`.
-        `torch_options` describes `torch_backend`.
-        """
+        """Install PEP 508 requirements as wheels from the configured index alone; see `index_only_environment`."""
         argv = ("pip", "install", "--only-binary", ":all:", "--python", self.python)
         run_own_uv([*argv, *torch_options(torch_backend), *requirements])
 
@@ -137,19 +133,13 @@ class PackageFolder:
     def install(
         self, requirements: Sequence[str], *, torch_backend: str | None = None, log: Path | None = None
     ) -> None:
-        """Install PEP 508 requirements as wheels from the index that pip or uv is configured with.
-
-        Source distributions are refused. `torch_options` describes `torch_backend`; uv's output goes to the file `log`.
-        """
+        """Install PEP 508 requirements as wheels from the index that pip or uv is configured with."""
         offline = ["--no-index", "--no-config"] if self.sealed else []
         if requirements:
             self._install(*offline, *torch_options(torch_backend), *requirements, log=log)
 
     def install_locked(self, requirements: Path, *, log: Path | None = None) -> PackageFolder:
-        """Install exactly the pins of a requirements file, as wheels with one of its hashes; return the sealed folder.
-
-        Installed packages are replaced, because their hashes are unknown.
-        """
+        """Install exactly the pins of a requirements file, by their hashes, over all else; return the sealed folder."""
         self._install("--require-hashes", "--no-deps", "--reinstall", "-r", requirements, log=log)
         return replace(self, sealed=True)
 
@@ -203,15 +193,7 @@ def mirror(
     platform: Platform,
     torch_backend: str | None = None,
 ) -> list[Path]:
-    """Put into a folder the wheels that PEP 508 requirements need, dependencies included, and return their paths.
-
-    The wheels may be links to a cache, so do not write to them. On `platform`, they may need glibc 2.28.
-    `torch_options` describes `torch_backend`.
-
-    Raises:
-        NetworkError: a wheel cannot be downloaded.
-        IntegrityError: the package index has different bytes under a wheel's name.
-    """
+    """Put the wheels that requirements need, dependencies too, into a folder, maybe as links to a cache: read-only."""
     folder.mkdir(parents=True, exist_ok=True)
     if not requirements:
         return []
@@ -236,12 +218,7 @@ def mirror(
 
 
 def cached_sdist(project: ProjectName, filename: str, sha256: Sha256) -> Path:
-    """Return the path of a source distribution with this hash, downloading it if the cache lacks it.
-
-    Raises:
-        NetworkError: the index does not have the file or does not answer.
-        IntegrityError: the file has different bytes under that name.
-    """
+    """Return the path of a source distribution, downloaded once; raises NetworkError or IntegrityError."""
 
     def find(web: Web) -> str:
         url = next((file.url for file in files_of(project, web) if file.filename == filename), None)

@@ -3,7 +3,6 @@
 Only settings that choose the index apply. Those that choose a version do not: a wheel is built and tested with the
 versions that its project requires. A constraint in ``/etc/xdg/pip/pip.conf`` or ``uv.toml`` would decide which torch a
 build links to, and only one of pip and uv would obey it.
-
 https://pip.pypa.io/en/stable/topics/configuration/
 https://docs.astral.sh/uv/concepts/configuration-files/
 """
@@ -44,11 +43,7 @@ _PLACES: Final = frozenset({"index", "index-url", "extra-index-url", "find-links
 
 
 def index_only_variables() -> dict[str, str]:
-    """Return this process's environment with pip and uv variables reduced to those that choose the index.
-
-    The variables include the index settings of pip's configuration files, which pip then does not read. uv needs
-    `uv_index_settings` in a file.
-    """
+    """Return the environment with only those settings of pip and uv that choose the index; uv needs a file, too."""
     allowed = {name: value for name, value in pip_configuration().items() if name in _ALLOWED}
     from_files = {f"PIP_{name.upper().replace('-', '_')}": value for name, value in allowed.items()}
     kept = {name: value for name, value in os.environ.items() if _is_allowed(name)}
@@ -144,10 +139,7 @@ def _combined(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, 
 
 
 def configured_index() -> str | None:
-    """Return the index URL configured for uv or pip, keeping its user and password for its server.
-
-    None if neither has one; each then uses its own default.
-    """
+    """Return the index configured for uv or pip, whose user and password stay with its server; None without one."""
     variables = (os.environ.get(name) for name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"))
     url = next(filter(None, variables), None) or _index_of_uv() or pip_configuration().get("index-url")
     return keep_credential(url) if url else None

@@ -39,11 +39,7 @@ def open_index() -> Web:
 
 
 def files_of(project: ProjectName, web: Web, index: str | None = None) -> tuple[Link, ...]:
-    """List the files of a project that a program may choose, with absolute URLs; empty if the index lacks the project.
-
-    `index` is the URL of a simple index that replaces the configured one. An answer without a page of the simple API
-    is a NetworkError.
-    """
+    """List a project's files with absolute URLs; none if the index, by default the configured one, lacks it."""
     answer = web.get(f"{(index or _index()).rstrip('/')}/{project}/", accept=_ACCEPT)
     # torch's own indexes are in an object store, which answers 403 for a missing page.
     absent = {HTTPStatus.NOT_FOUND, *([HTTPStatus.FORBIDDEN] if index else [])}
@@ -122,10 +118,7 @@ MAX_HEADER: Final = 1 << 20
 
 
 def unpack_sdist(archive: Path, destination: Path) -> Path:
-    """Unpack a source distribution into an empty folder and return its top-level folder.
-
-    An archive of more than one folder, or one that exceeds the limits or would write outside, is an UnreadableError.
-    """
+    """Unpack a source distribution into an empty folder and return its top folder, or raise UnreadableError."""
     try:
         with _open(archive) as tar:
             _check_members(tar, archive.name)

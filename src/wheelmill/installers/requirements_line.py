@@ -19,10 +19,7 @@ _VARIABLE: Final = re.compile(r"\$\{[A-Z0-9_]+\}")
 
 
 def requirements_line(text: str, *options: str) -> str:
-    """Write a requirement (PEP 508) with its options, or an option alone.
-
-    Raises UsageError if pip would read another requirement, or take a part for an option, a comment or a variable.
-    """
+    """Write a requirement (PEP 508) with options, or an option alone; UsageError if pip would read another one."""
     line = _JOINT.join(filter(None, (text, *options)))
     try:
         is_true = _read(line) == (text, [word for each in options for word in each.split(" ", 1)])

@@ -83,11 +83,7 @@ def find_uv() -> Path | None:
 
 
 def torch_options(place: str | None) -> list[str]:
-    """Return the uv options that select the index of torch.
-
-    `place` is ``cu128`` for the mirror's index for that CUDA, else the one that uv knows; or the URL of an index that
-    precedes the usual one; None for the usual one alone.
-    """
+    """Return uv's options for an index of torch: the mirror's or its own for ``cu128``, or a URL; none for None."""
     if place is None:
         return []
     index = place if "://" in place else torch_mirror(place)
@@ -101,10 +97,7 @@ def torch_mirror(backend: str) -> str | None:
 
 
 def torch_index(template: str, backend: str, origin: str) -> str:
-    """Fill the URL of torch's indexes for a CUDA, in which ``{cuda}`` stands for ``130``.
-
-    Its credential is kept for its origin. `origin` names where the URL was read, for the error.
-    """
+    """Fill ``{cuda}`` in the URL of torch's indexes, keeping its credential; `origin` names the URL in the error."""
     try:
         Origin.of(template)
     except ValueError as error:
@@ -114,10 +107,7 @@ def torch_index(template: str, backend: str, origin: str) -> str:
 
 
 def index_variables() -> dict[str, str]:
-    """Return variables that make both installers use one index, though only one of them may be configured with it.
-
-    If the index needs a user and a password, its URL contains them.
-    """
+    """Return variables that make both installers use one index, with the user and password that it needs."""
     index = configured_index()
     if index is None:
         return {}
@@ -129,21 +119,14 @@ def index_variables() -> dict[str, str]:
 
 @contextmanager
 def installer_environment() -> Iterator[dict[str, str]]:
-    """Yield the variables for uv and pip, valid while the context is open.
-
-    Both use one index. uv reads wheelmill's credentials from a private folder. pip uses those in the index URL and in
-    netrc.
-    """
+    """Yield the variables for uv and pip: one index, and for uv wheelmill's credentials in a private folder."""
     with _credentials() as credentials:
         yield {**os.environ, **index_variables(), **credentials}
 
 
 @contextmanager
 def index_only_environment() -> Iterator[dict[str, str]]:
-    """Yield the variables for uv and pip in a build, test or lock, valid while the context is open.
-
-    They differ from `installer_environment`: no constraint of this machine chooses a version; see `uv_index_settings`.
-    """
+    """Yield the variables for a build, test or lock: as `installer_environment`, without this machine's constraints."""
     import tomlkit  # slow, and commands that run no installer import this module
 
     with _credentials() as credentials, temporary_folder() as folder:
@@ -184,13 +167,7 @@ def _credentials_folder() -> Path | None:
 
 
 def run_installer(argv: Sequence[str | Path], progress: Progress, *, cwd: Path | None = None) -> str:
-    """Run uv or pip for a user and show its output.
-
-    Raises:
-        InstallError: the installer fails; includes the last lines it printed.
-        IntegrityError: the installer refuses bytes for their hash.
-        NetworkError: a server does not answer the installer.
-    """
+    """Run uv or pip for a user and show its output; raises InstallError, IntegrityError or NetworkError."""
     try:
         with installer_environment() as variables:
             return process.run(argv, cwd=cwd, env=variables, on_line=progress.line)

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from wheelmill.build.provenance import BuildPlace, identity_of, inputs_of
-from wheelmill.config.model import Config
+from wheelmill.config.model.config import Config
 from wheelmill.names import Sha256
 from wheelmill.pipeline.summary import GroupOutcome, clip
 from wheelmill.plan.groups import groups_of, waiting_groups

@@ -21,7 +21,7 @@ from packaging.version import InvalidVersion, Version
 from wheelmill.build.builder import bill_for, facts_of, source_facts, with_compilers
 from wheelmill.build.provenance import Provenance, planned_values
 from wheelmill.build.source import copy_folder, sha256_of_tree
-from wheelmill.config.model import LockedSdist
+from wheelmill.config.model.files import LockedSdist
 from wheelmill.errors import IntegrityError, ReleaseError, UnreadableError
 from wheelmill.names import Platform, PythonVersion, Sha256
 from wheelmill.plan.targets import BuildTarget, Cell

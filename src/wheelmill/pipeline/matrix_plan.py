@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wheelmill.config.model import Config
+from wheelmill.config.model.config import Config
 from wheelmill.names import CudaVersion, Platform, ProjectName, ProjectVersion, PythonVersion, TorchVersion
 from wheelmill.plan.groups import RUN, SHARD, Group, Load, cost_of, divide, groups_of, waiting_groups
 from wheelmill.plan.matrix import make_plan

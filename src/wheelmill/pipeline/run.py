@@ -19,7 +19,8 @@ from packaging.version import Version
 
 from wheelmill.build.builder import Builder, BuildTask, build_wheel
 from wheelmill.build.provenance import Provenance, identity_of, inputs_of, provenance_path
-from wheelmill.config.model import Config, RequiresDist, projects_of
+from wheelmill.config.model.config import Config
+from wheelmill.config.model.package_parts import RequiresDist, projects_of
 from wheelmill.config.pyproject import Pyproject
 from wheelmill.errors import (
     BuildError,

@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Final
 
 from wheelmill.build.provenance import known_failures
-from wheelmill.config.container_builder import installed_builder
-from wheelmill.config.model import Compatibility, Config, Listing
+from wheelmill.config.model.compatibility import Compatibility
+from wheelmill.config.model.config import Config
+from wheelmill.config.model.container_builder import installed_builder
+from wheelmill.config.model.files import Listing
 from wheelmill.errors import NetworkError
 from wheelmill.index.collect import site_of_releases, unused_entries
 from wheelmill.index.deployed import Deployed, ReadDeployed

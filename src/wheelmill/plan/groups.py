@@ -15,7 +15,9 @@ from enum import StrEnum
 from statistics import geometric_mean, mean, median
 from typing import Final, TypeVar
 
-from wheelmill.config.model import MAX_JOBS, Config, LockedCommit, LockedSdist, SourceCode
+from wheelmill.config.model.config import Config
+from wheelmill.config.model.files import LockedCommit, LockedSdist, SourceCode
+from wheelmill.config.model.package_fields import MAX_JOBS
 from wheelmill.names import ProjectName
 from wheelmill.plan.targets import BuildTarget, Cell, PastBuilds, Plan, Skip
 from wheelmill.wheel.platforms import PLATFORMS
@@ -40,10 +42,7 @@ class Group:
 
     @property
     def parts(self) -> int:
-        """Number of jobs that each compile a part of the source, before another one links; 1 if one job does it all.
-
-        Parts are not equal: if one job has no time for all, there is one more than equal parts would need.
-        """
+        """Number of jobs that compile a part of the source before another links: 1, or one more than equal parts."""
         package = self.targets[0].package
         if package.shards_per_wheel:
             return package.shards_per_wheel
@@ -152,10 +151,7 @@ What a job hands on is a megabyte at most, counted as UTF-16
 
 
 def divide(items: Iterable[Item], load_of: Callable[[Item], Load], limit: Load) -> tuple[Sequence[Item], ...]:
-    """Divide groups among shards, or shards among runs, in their order.
-
-    An item above the limit stands alone. Each division is a matrix of jobs, and no longer than one may be.
-    """
+    """Divide groups among shards, or shards among runs, in their order; an item above the limit stands alone."""
     divided: list[list[Item]] = []
     total = Load()
     for item in items:
@@ -294,10 +290,7 @@ class Cost:
 
 
 def cost_of(group: Group, past: PastBuilds) -> Cost:
-    """Estimate the cost of a group by published wheels, else by its package's entry, its code, or a guess.
-
-    Published wheels lack the hours of a group that several jobs compile: they record the last job's time.
-    """
+    """Estimate the cost of a group by published wheels, if one job built them, else its entry, code, or a guess."""
     first, wheels, parts = group.targets[0], len(group.targets), group.parts
     architectures = len(first.architectures)
     known = past.get(first.cell.project)
@@ -324,10 +317,7 @@ def estimate(plan: Plan, past: PastBuilds, *, runners: int | None = None) -> Est
     machines = max(1, min(runners or len(by_job), len(by_job)))
 
     def hours_if(direction: int) -> float:
-        """Return the hours until all is done, with each job as long as its evidence says, or off by its spread.
-
-        Each machine takes the longest remaining job.
-        """
+        """Return the hours until all is done, the longest job first, with each job off by its spread."""
         scaled = [[hours * _SPREADS[cost.basis] ** direction for hours in cost.jobs] for _, cost in costs]
         busy = [0.0] * machines
         for job in sorted((hours for jobs in scaled for hours in jobs), reverse=True):

@@ -1,8 +1,4 @@
-"""Matrix of packages x versions x Pythons x CUDAs x torches x platforms, less what cannot or need not be built.
-
-A cell without a target has an obstacle: a rule of a package, a fact about CUDA or torch, or a published wheel. Targets
-whose required packages are neither published nor planned are reported.
-"""
+"""Matrix of packages x versions x Pythons x CUDAs x torches x platforms, less what cannot or need not be built."""
 
 from __future__ import annotations
 
@@ -14,20 +10,11 @@ from typing import Final
 
 from packaging.version import Version
 
-from wheelmill.config.model import (
-    ArchitectureRule,
-    Compatibility,
-    Config,
-    CudaRelease,
-    GitSource,
-    Lock,
-    LockedCommit,
-    LockedSdist,
-    Package,
-    Part,
-    RequiresDist,
-    Window,
-)
+from wheelmill.config.model.compatibility import Compatibility, CudaRelease
+from wheelmill.config.model.config import Config
+from wheelmill.config.model.files import Lock, LockedCommit, LockedSdist
+from wheelmill.config.model.package import Package
+from wheelmill.config.model.package_parts import ArchitectureRule, GitSource, Part, RequiresDist, Window
 from wheelmill.errors import UsageError
 from wheelmill.names import (
     Architecture,
@@ -290,10 +277,7 @@ def _torches(
 
 
 def newest_torch(cuda: CudaVersion, compatibility: Compatibility) -> TorchVersion | None:
-    """Return the torch for a CUDA if none is requested; None if there is none for it.
-
-    Torches whose wheel on PyPI is for that CUDA come first, because they install without another index.
-    """
+    """Return the torch for a CUDA if none is requested, best one that PyPI has for it; None without any."""
     releases = compatibility.torch
     by_default = [version for version, torch in releases.items() if torch.default_cuda == cuda]
     anywhere = [version for version, torch in releases.items() if any(cuda in cudas for cudas in torch.cuda.values())]
@@ -378,10 +362,7 @@ class Missing:
 
 
 def find_missing(plan: Plan, published: Iterable[Cell]) -> tuple[Missing, ...]:
-    """Name the requirements of planned wheels that will be missing when the wheels are tried.
-
-    The plan's targets are built after those that they require, including those of other runs.
-    """
+    """Name the requirements of planned wheels that neither published wheels nor this or another run will meet."""
     there: dict[tuple[ProjectName, PythonVersion], list[Cell]] = {}
     planned = (replace(target.cell, python=python) for target in plan.targets for python in target.pythons)
     for cell in itertools.chain(published, planned):

@@ -29,11 +29,7 @@ def sample_of(plan: Plan) -> Plan:
 
 
 def smallest_sample_of(plan: Plan, *, python: PythonVersion, can_build: Callable[[BuildTarget], bool]) -> Plan:
-    """Keep one target of each package, for one GPU architecture: it shows soonest whether the package builds at all.
-
-    It is the newest target with a compiler (`can_build`), for the newest of its architectures. `python` is preferred if
-    there is a choice: it is surely installed.
-    """
+    """Keep the newest target with a compiler of each package, best for this Python, for one GPU architecture."""
 
     def newness(target: BuildTarget) -> tuple[Version, CudaVersion, Version, bool, PythonVersion]:
         version, cuda, torch, own = age_of(target)
@@ -58,11 +54,10 @@ def _only(plan: Plan, cells: Container[Cell]) -> Plan:
 
 
 def with_sample(plan: Plan, for_torch: Plan, past: PastBuilds) -> Plan:
-    """Add a wheel of each of the packages that show first whether a new torch can be built for.
+    """Add a wheel of each of the packages that show soonest whether a new torch, planned alone, can be built for.
 
-    They cost least and need no other package of ours. In minutes they show what the headers of a torch refuse and what
-    its changes break. They are built with the newest CUDA, and with the oldest Python, because the newest has changes
-    of its own. `for_torch` is the plan for the new torch alone.
+    They cost least and need no other package of ours. They are built with the newest CUDA, and with the oldest Python,
+    because the newest has changes of its own.
     """
     best: dict[ProjectName, BuildTarget] = {}
     for target in for_torch.targets:

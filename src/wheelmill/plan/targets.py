@@ -10,7 +10,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-from wheelmill.config.model import ContainerBuilder, LockedCommit, LockedRequirement, LockedSdist, Package, Topic
+from wheelmill.config.model.container_builder import ContainerBuilder
+from wheelmill.config.model.files import LockedCommit, LockedRequirement, LockedSdist
+from wheelmill.config.model.package import Package, Topic
 from wheelmill.names import (
     Architecture,
     CudaVersion,
@@ -151,10 +153,7 @@ class BuildTarget(BuildSettings):
 
     @property
     def gpus(self) -> tuple[Architecture, ...]:
-        """GPUs that torch reports to the build: one of each compiled compute capability.
-
-        Empty if the build has no torch, or if ``gpu_probe`` leaves torch unchanged.
-        """
+        """GPUs that torch reports to the build, one of each capability; none without torch, or by ``gpu_probe``."""
         if self.torch_release is None or self.package.gpu_probe:
             return ()
         return tuple(dict.fromkeys(Architecture(each.major, each.minor) for each in self.architectures))

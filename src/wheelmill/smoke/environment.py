@@ -17,7 +17,8 @@ from typing import Final, Protocol, TypeVar
 from platformdirs import user_cache_path
 from pydantic import TypeAdapter, ValidationError
 
-from wheelmill.config.model import Compatibility, ImageReference, Images
+from wheelmill.config.model.compatibility import Compatibility
+from wheelmill.config.model.files import ImageReference, Images
 from wheelmill.errors import BuildError, ProcessError
 from wheelmill.installers import environments
 from wheelmill.installers.disk_budget import check_disks

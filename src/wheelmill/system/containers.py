@@ -35,18 +35,6 @@ answered: Final = threading.Event()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
-    """Run whose containers end with it."""
-
-    id: str
-
-    @property
-    def label(self) -> str:
-        """Label on each of its containers."""
-        return f"{LABEL}={self.id}"
-
-
-@dataclass(frozen=True, kw_only=True)
 class Container:
     """Container that idles until it has a program to run."""
 
@@ -63,30 +51,27 @@ class Container:
 
 
 @contextmanager
-def claim_run() -> Iterator[Run]:
-    """Begin a run, and remove leftover containers: those of earlier runs now, its own at the end."""
+def claim_run() -> Iterator[str]:
+    """Begin a run, yield its name, and remove leftover containers: of earlier runs now, its own at the end."""
     check_daemon()
     locks = user_cache_path("wheelmill") / "runs"
     locks.mkdir(parents=True, exist_ok=True)
     # Other users may share the daemon: a container without a lock in this folder may have one in theirs.
     place = sha256_of_bytes(f"{platform.node()} {locks.resolve()}".encode())[:12]
     _remove_abandoned(locks, place)
-    run = Run(id=f"{place}-{uuid.uuid4().hex}")
-    with hold(locks / run.id, wait=wait_silently):
+    run = f"{place}-{uuid.uuid4().hex}"
+    with hold(locks / run, wait=wait_silently):
         try:
             yield run
         finally:
             with suppress(ProcessError, BuildError):
-                _remove(run.label)
+                _remove(run)
 
 
 @contextmanager
-def start_container(image: str, run: Run, options: Sequence[str]) -> Iterator[Container]:
-    """Start a container of a local image; at the end, remove it and the volumes that only it has.
-
-    `options` are further options of ``docker create``. Raises as `docker` does.
-    """
-    words = ["create", "--init", "--label", run.label, "--pull", "never", *options]
+def start_container(image: str, run: str, options: Sequence[str]) -> Iterator[Container]:
+    """Start a container of a local image with options of ``docker create``; remove it and its volumes at the end."""
+    words = ["create", "--init", "--label", f"{LABEL}={run}", "--pull", "never", *options]
     container = Container(id=docker(*words, image, "sleep", "infinity").split()[-1])
     try:
         docker("start", container.id)
@@ -96,19 +81,14 @@ def start_container(image: str, run: Run, options: Sequence[str]) -> Iterator[Co
             docker("rm", "--force", "--volumes", container.id)
 
 
-def ran_out_of_memory(run: Run, *, since: int) -> bool:
+def ran_out_of_memory(run: str, *, since: int) -> bool:
     """True if since a Unix time the kernel ended a process in one of a run's containers for lack of memory."""
     period = ("--since", str(since), "--until", str(int(time.time()) + 1))
-    return bool(docker("events", *period, "--filter", f"label={run.label}", "--filter", "event=oom"))
+    return bool(docker("events", *period, "--filter", f"label={LABEL}={run}", "--filter", "event=oom"))
 
 
 def docker(*words: str | Path, timeout: float | None = None, on_line: Callable[[str], None] | None = None) -> str:
-    """Run Docker's client and return its output; `on_line` is called with every line as it arrives.
-
-    Raises:
-        BuildError: the daemon answered before, and no longer does, or its disk is full.
-        ProcessError: the client failed, or a program that it runs in a container, or its `timeout` in seconds was over.
-    """
+    """Run Docker's client and return its output; raises BuildError for a lost daemon or full disk, or ProcessError."""
     try:
         return process.run(["docker", *words], timeout=timeout, on_line=on_line, guard=True)
     except ProcessError as error:
@@ -156,15 +136,15 @@ def _remove_abandoned(locks: Path, place: str) -> None:
     listed = process.run(
         ["docker", "ps", "--all", "--filter", f"label={LABEL}", "--format", f'{{{{.Label "{LABEL}"}}}}']
     )
-    ours = (run_id for run_id in listed.split() if run_id.startswith(f"{place}-"))
-    for run_id in {*ours, *(path.name for path in locks.glob("[!.]*"))}:
+    ours = (run for run in listed.split() if run.startswith(f"{place}-"))
+    for run in {*ours, *(path.name for path in locks.glob("[!.]*"))}:
         # Locked meanwhile: of two removals of one container, Docker fails the second.
-        with suppress(BlockingIOError), hold(locks / run_id, wait=None):
-            _remove(f"{LABEL}={run_id}")
+        with suppress(BlockingIOError), hold(locks / run, wait=None):
+            _remove(run)
 
 
-def _remove(label: str) -> None:
-    if containers := docker("ps", "--all", "--quiet", "--filter", f"label={label}").split():
+def _remove(run: str) -> None:
+    if containers := docker("ps", "--all", "--quiet", "--filter", f"label={LABEL}={run}").split():
         docker("rm", "--force", "--volumes", *containers)
 
 
@@ -178,11 +158,7 @@ def _local_name(reference: str) -> str:
 
 
 def base_image(reference: str, *, progress: Progress) -> str:
-    """Pull a base image unless it is local, and return a name for it that no pull can change.
-
-    `reference` has tag and digest: ``docker.io/nvidia/cuda:13.0.2-devel-ubuntu24.04@sha256:...``. Raises UsageError if
-    the registry does not provide it.
-    """
+    """Pull a base image, ``NAME:TAG@sha256:...``, unless it is local, and return a name that no pull can change."""
     tagged = reference.partition("@")[0]
     image = _local_image(reference)
     if image is None:
@@ -232,10 +208,7 @@ class OwnImage:
         return [self.name, *(base for base in self.bases.values() if _local_image(base) is None)]
 
     def make(self, progress: Progress) -> str:
-        """Make the image if it is missing, and return its tag.
-
-        Raises UsageError, with the last lines of Docker's output, if that fails.
-        """
+        """Make the image if it is missing, and return its tag; raises UsageError with the end of the output."""
         tag = self.tag()
         if _exists(tag):
             return tag
@@ -245,10 +218,8 @@ class OwnImage:
         words = ["--force-rm", "--tag", tag, "--file", str(self.context / f"{self.name}.Dockerfile")]
         for name, value in self._arguments().items():
             words += ["--build-arg", f"{name}={value}"]
-        try:
+        with process.raise_on_failure(UsageError("image-not-built", f"the {self.name} image cannot be built")):
             docker("build", *words, self.context, on_line=progress.line)
-        except ProcessError as error:
-            raise UsageError("image-not-built", f"the {self.name} image cannot be built:\n{error.tail}") from None
         return tag
 
     def _arguments(self) -> Mapping[str, str]:

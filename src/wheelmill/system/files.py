@@ -73,10 +73,7 @@ def read_bounded(path: Path, most: int = MAX_FILE_BYTES) -> bytes:
 
 
 def behind_links(path: Path) -> Path:
-    """Resolve all links of a path, which need not exist; raises OSError for a circle of links.
-
-    `Path.resolve` raises RuntimeError for that up to Python 3.12, then nothing.
-    """
+    """Resolve all links of a path, which need not exist; raises OSError for a circle, unlike `Path.resolve`."""
     resolved = Path(os.path.realpath(path))
     with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
         resolved.stat()
@@ -84,10 +81,7 @@ def behind_links(path: Path) -> Path:
 
 
 def refuse_links_out(path: Path, folder: Path) -> None:
-    """Refuse a tree that cannot be copied from inside `folder` alone; of a checkout, only files that git lists count.
-
-    Raises ValueError if an entry leads out, nowhere or in a circle, is no file or folder, or is one too many.
-    """
+    """Raise ValueError for a tree that cannot be copied from `folder` alone; of a checkout, listed files count."""
     try:
         tops = files_of_checkout(path) or (path,)
     except ProcessError as error:
@@ -101,10 +95,7 @@ def refuse_links_out(path: Path, folder: Path) -> None:
 
 
 def _entries(path: Path, root: Path, above: frozenset[Path]) -> Iterator[tuple[Path, str | None]]:
-    """Yield the entries of a tree through links, each with its fault; None if it has none.
-
-    Links must stay below `root`, a path without links; `above` are the folders passed through.
-    """
+    """Yield the entries of a tree through links below `root`, each with its fault or None; `above` were passed."""
     try:
         goal = path.resolve(strict=True)
     except (OSError, RuntimeError):  # RuntimeError is for a circle, up to Python 3.12
@@ -214,10 +205,7 @@ def copy_file(source: Path, destination: Path) -> None:
 
 
 def exchange(first: Path, second: Path) -> bool:
-    """Exchange two folders of one file system in one step; False if kernel or file system cannot.
-
-    Raises OSError if the folders cannot be moved, for example a mounted one.
-    """
+    """Exchange two folders in one step; False if kernel or file system cannot, OSError if one cannot be moved."""
     import ctypes  # slow to import
 
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)  # glibc 2.28

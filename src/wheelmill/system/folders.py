@@ -160,10 +160,7 @@ def remove_tree(folder: Path) -> None:
 
 
 def take_snapshot(folder: Path, snapshot: Path) -> int:
-    """Hard-link every file below a folder into a new folder, and return its number of entries.
-
-    The snapshot is best on the same file system, and may be inside the folder. An incomplete one has fewer entries.
-    """
+    """Hard-link every file below a folder into a new one, maybe inside it, and return its number of entries."""
     snapshot.mkdir()
     count, around = 0, str(snapshot.parent)
     for entry in os.scandir(folder):

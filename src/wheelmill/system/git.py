@@ -141,10 +141,7 @@ def _is_file(url: str) -> bool:
 
 
 def files_of_checkout(folder: Path) -> tuple[Path, ...] | None:
-    """List the tracked and new files of a checkout, sorted; None if the folder is not its top.
-
-    Tracked files of submodules are included, ignored files are not. Raises ProcessError if git fails.
-    """
+    """List the tracked and new files of a checkout and its submodules, sorted; None if the folder is not its top."""
     if not (folder / ".git").exists():
         return None
     listing = ("-c", "core.quotePath=true", "ls-files")  # as ASCII, since the output arrives decoded
@@ -165,24 +162,13 @@ def _unquoted(name: str) -> str:
     return os.fsdecode(name[1:-1].encode("ascii").decode("unicode_escape").encode("latin-1"))
 
 
-def nearest_tag(checkout: Path) -> str | None:
-    """Return the newest tag of a version before or at HEAD, except those of releases of wheels; None without one."""
-    tags = ("--tags", "--abbrev=0", "--match=v[0-9]*", "--match=[0-9]*", "--exclude=v20[0-9][0-9]-*-*")
-    with suppress(ProcessError):
-        return run_git(checkout, "describe", *tags).strip()
-    return None
-
-
 def run_git(checkout: Path, *arguments: str) -> str:
     """Run git in a checkout with this machine's settings, which define trusted owners; raises ProcessError."""
     return process.run(["git", "-C", checkout, *arguments])
 
 
 def _git(*arguments: str | Path, cwd: Path | None = None, files: bool = False) -> str:
-    """Run git without hooks, prompts and this machine's settings, which could change the bytes.
-
-    With `files`, it may fetch from folders of this machine.
-    """
+    """Run git without hooks, prompts and settings that could change bytes; with `files`, it may fetch from folders."""
     local_files = ("-c", "protocol.file.allow=always") if files else ()
     settings = {"GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
     variables = process.environment_for_foreign_code() | process.proxy_variables() | settings
@@ -214,6 +200,9 @@ def versions_of_tag(tag: str | None) -> tuple[ProjectVersion, ...]:
 
 
 def tagged_version(folder: Path) -> ProjectVersion | None:
-    """Return the version of the pushed tag, else of the nearest one in a checkout; None if that tag has none."""
-    tag = pushed_tag() or nearest_tag(folder)
+    """Return the version of the pushed tag, else of the nearest that is not a release of wheels; None without one."""
+    tags = ("--tags", "--abbrev=0", "--match=v[0-9]*", "--match=[0-9]*", "--exclude=v20[0-9][0-9]-*-*")
+    tag = pushed_tag()
+    with suppress(ProcessError):  # there is no tag
+        tag = tag or run_git(folder, "describe", *tags).strip()
     return next(iter(versions_of_tag(tag)), None) if tag else UNTAGGED

@@ -131,10 +131,7 @@ class Parallelism:
 def parallelism_for(
     architectures: int, *, per_compiler: int | None = None, cores: int | None = None, memory: int | None = None
 ) -> Parallelism:
-    """Divide processors and bytes of memory, by default this machine's, among compilers for a number of architectures.
-
-    `per_compiler` is the memory, in bytes, of one compiler; None assumes the usual.
-    """
+    """Divide cores and bytes of memory, by default this machine's, among compilers, which take `per_compiler` each."""
     cores = cores or len(os.sched_getaffinity(0))
     compilers = max(1, (memory or _available_memory()) // (per_compiler or MEMORY_PER_COMPILER))
     threads = min(2, architectures, cores, compilers)

@@ -65,10 +65,7 @@ def hold(
 
 
 def open_locked(path: Path, wait: Callable[[str], None] | None, *, mode: int = 0o600) -> int:
-    """Open a file for writing once its lock is free, and return its descriptor; see `hold`.
-
-    The file is created if missing, with `mode` less the umask. Closing the descriptor releases the lock.
-    """
+    """Open a file, made with `mode` less the umask, once its lock is free; closing it releases the lock."""
     path.parent.mkdir(parents=True, exist_ok=True)
     while True:
         descriptor = _open(path, mode)

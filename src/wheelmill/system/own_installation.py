@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -15,7 +16,6 @@ class Checkout(NamedTuple):
 
 def installed_from() -> Checkout | None:
     """Commit that wheelmill was installed from; None if it came from an index or a folder."""
-    import json  # most commands need only files
     from importlib.metadata import distribution
 
     record = json.loads(distribution("wheelmill").read_text("direct_url.json") or "{}")
@@ -24,10 +24,7 @@ def installed_from() -> Checkout | None:
 
 
 def own_origin() -> str:
-    """Suffix of a requirement that makes an installer use the origin of this wheelmill.
-
-    Without it, the installer queries its index, which might have no wheelmill or a foreign one.
-    """
+    """Suffix of a requirement for the origin of this wheelmill: the index might have none, or a foreign one."""
     checkout = installed_from()
     return f" @ git+{checkout.url}@{checkout.commit}" if checkout else ""
 

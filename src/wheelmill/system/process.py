@@ -20,13 +20,13 @@ import threading
 import time
 import unicodedata
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Final, Self
 
-from wheelmill.errors import ProcessError, UsageError
+from wheelmill.errors import ProcessError, UsageError, WheelmillError
 from wheelmill.system.guard import guarded
 from wheelmill.system.locks import inherited_locks
 
@@ -238,9 +238,7 @@ def run(
     `on_end` is called with the peak memory, in bytes, of any one process that the program started and waited for. With
     `guard`, all its processes end with it and with this process, also outside its session.
 
-    Raises:
-        UsageError: the program cannot be started; under a guard, that is a failure with exit code 127.
-        ProcessError: it failed, was ended, or printed too much.
+    Raises UsageError if it cannot be started, which fails with 127 under a guard, and ProcessError if it fails.
     """
     words = [str(word) for word in argv]
     with Output(words, log, on_line) as output, _start(words, cwd=cwd, env=env, guard=guard) as child:
@@ -256,6 +254,16 @@ def run(
         message = f"{shown} exited with {child.returncode}{when}"
         raise ProcessError("program-failed", message, returncode=child.returncode, tail=output.tail)
     return output.text
+
+
+@contextmanager
+def raise_on_failure(error: WheelmillError) -> Iterator[None]:
+    """Raise an error, with the last lines of the output, if a program fails in the context."""
+    try:
+        yield
+    except ProcessError as failure:
+        error.args = (f"{error}:\n{failure.tail}",)
+        raise error from None
 
 
 def _read(child: subprocess.Popen[bytes], output: Output, deadline: float | None) -> bool:
@@ -354,10 +362,7 @@ def find_program(name: str) -> str | None:
 
 
 def program_folders() -> list[Path]:
-    """List the folders of PATH, but for relative ones and environments in the current folder or one above.
-
-    The home folder is no project's, and the environment that runs wheelmill is trusted.
-    """
+    """List the folders of PATH, but for relative ones and environments of projects around the current folder."""
     here = Path.cwd().resolve()
     projects = {here, *here.parents} - {Path.home().resolve()}
     own = os.path.realpath(Path(sys.executable).parent)

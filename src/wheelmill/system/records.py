@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from types import UnionType
@@ -19,7 +19,7 @@ from wheelmill.errors import IntegrityError
 from wheelmill.system.files import write_bytes
 
 if TYPE_CHECKING:
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import TypeAdapter
 
 
 Record = TypeVar("Record")
@@ -38,7 +38,7 @@ def write_record(path: Path, record: object) -> None:
 
 def record_bytes(record: object, *, indent: int | None = 2) -> bytes:
     """Serialise a record as JSON; an indent of None omits all spaces."""
-    return _adapter(type(record)).dump_json(record, indent=indent) + b"\n"
+    return adapter_of(type(record)).dump_json(record, indent=indent) + b"\n"
 
 
 def read_record(path: Path, record_type: type[Record]) -> Record:
@@ -51,29 +51,25 @@ def record_from(content: bytes, record_type: type[Record], *, source: str) -> Re
     from pydantic import ValidationError  # its import takes longer than many commands
 
     try:
-        record: Record = _adapter(record_type).validate_json(content, strict=True)
+        return adapter_of(record_type).validate_json(content, strict=True)
     except ValidationError as error:
-        raise IntegrityError(
-            "record-invalid", f"{source} is not a {record_type.__name__}: {_problems(error)}"
-        ) from None
-    return record
+        faults = error.errors(include_url=False, include_context=False, include_input=False)
+        named = [f"{'.'.join(map(str, fault['loc'])) or 'the file'}: {fault['msg']}" for fault in faults[:_MAX_FAULTS]]
+        more = [f"and {len(faults) - _MAX_FAULTS} more"] if len(faults) > _MAX_FAULTS else []
+        reason = "; ".join(named + more)
+        raise IntegrityError("record-invalid", f"{source} is not a {record_type.__name__}: {reason}") from None
 
 
-def _problems(error: ValidationError) -> str:
-    """Format the first few faults: their location and what was expected there."""
-    faults = error.errors(include_url=False, include_context=False, include_input=False)
-    shown = [f"{'.'.join(map(str, fault['loc'])) or 'the file'}: {fault['msg']}" for fault in faults[:_MAX_FAULTS]]
-    return "; ".join([*shown, *([f"and {len(faults) - _MAX_FAULTS} more"] if len(faults) > _MAX_FAULTS else [])])
+_ADAPTERS: Final[dict[type, TypeAdapter[Any]]] = {}
 
 
-def _new_adapter(record_type: type) -> TypeAdapter[Any]:
+def adapter_of(record_type: type[Record]) -> TypeAdapter[Record]:
+    """Return the pydantic adapter of a type, kept: making one takes as long as reading a thousand wheels."""
     from pydantic import TypeAdapter  # its import takes longer than many commands
 
-    return TypeAdapter(record_type)
-
-
-_adapter: Final[Callable[[type], TypeAdapter[Any]]] = functools.cache(_new_adapter)
-"""Kept: making one takes as long as reading a thousand wheels."""
+    if record_type not in _ADAPTERS:
+        _ADAPTERS[record_type] = TypeAdapter(record_type)
+    return _ADAPTERS[record_type]
 
 
 def json_default(value: Any) -> Any:  # noqa: ANN401 - JSON

@@ -27,6 +27,7 @@ from typing import Final
 
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.system import process, sandbox_probe
+from wheelmill.system.progress import Warn
 
 if sys.platform != "win32":
     import grp
@@ -91,10 +92,7 @@ class Sandbox:
         on_line: Callable[[str], None] | None = None,
         on_end: Callable[[int], None] | None = None,
     ) -> str:
-        """Run a program like `process.run`, in the sandbox where this machine has one; raises as that does.
-
-        Paths in `argv` and `env` are those of this machine; `cwd` is a folder of `writable` or `readable`, or in one.
-        """
+        """Run a program like `process.run`, in the sandbox where there is one; all paths are those of this machine."""
         with self._lent() if (confined := why_unconfined() is None) else nullcontext():
             if confined:
                 argv, env = self._confined(argv, cwd, env)
@@ -235,10 +233,7 @@ def certificates() -> list[Path]:
 
 @functools.cache
 def why_unconfined() -> str | None:
-    """Reason why foreign code cannot be confined; None if it can be.
-
-    Raises UsageError if the sandbox works and lets something through, so that no foreign code runs.
-    """
+    """Reason why foreign code cannot be confined; None if it can be. Raises UsageError if the sandbox leaks."""
     if shutil.which("bwrap") is None:
         return _NOT_INSTALLED
     try:
@@ -273,11 +268,8 @@ def _leaks() -> list[str]:
 
 
 @functools.cache  # warns once
-def check_confinement(warn: Callable[[str], None]) -> None:
-    """Call `warn` with a line if foreign code will run unconfined, as the current user.
-
-    Raises UsageError on a GitHub runner, whose tokens any of its processes can read.
-    """
+def check_confinement(warn: Warn) -> None:
+    """Warn if foreign code will run as this user; raises UsageError on GitHub's runners, whose tokens it could read."""
     reason = why_unconfined()
     if reason is None:
         return

@@ -28,10 +28,7 @@ _MOST: Final = 5 / 6
 
 
 class Budget:
-    """Seconds that a command may wait for servers; what it does between its requests is not counted.
-
-    A server that never answered is not asked again.
-    """
+    """Seconds that a command may wait for servers, its own work not counted; a silent one is not asked again."""
 
     def __init__(self, seconds: float = TIMEOUT_S) -> None:
         self._seconds = self._left = float(seconds)
@@ -43,11 +40,7 @@ class Budget:
     def ask(
         self, work: Callable[[Web, str], Result], urls: Iterable[str], *, seconds: float = math.inf
     ) -> Iterator[tuple[str, Result | WheelmillError]]:
-        """Work on URLs in parallel, and yield each result or error of a server as it comes.
-
-        `seconds` limits the requests for these URLs further. `work` must leave nothing half done: it is abandoned when
-        the time is over.
-        """
+        """Work on URLs in parallel, and yield results and errors as they come; `work` is abandoned when time is up."""
         of_servers: dict[str, list[str]] = {}
         for url in dict.fromkeys(urls):
             of_servers.setdefault(urlsplit(url).netloc, []).append(url)

@@ -12,7 +12,7 @@ import os
 import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache, partial
 from http import HTTPStatus
@@ -115,7 +115,7 @@ def next_page(headers: Mapping[str, str]) -> str | None:
     return httpx.Response(HTTPStatus.OK, headers=headers).links.get("next", {}).get("url")
 
 
-class Web(AbstractContextManager["Web", None]):
+class Web(ExitStack[None]):
     """Client for any number of servers, which threads may share; a context manager.
 
     `before` is called with the URL before each request, redirects and retries included; its exception stops the
@@ -136,13 +136,14 @@ class Web(AbstractContextManager["Web", None]):
         seconds: float = SECONDS,
         start: str | None = None,
     ) -> None:
+        super().__init__()
         self._credentials = credentials
         self._start = start
         self._addresses = Addresses()
         self._seconds = seconds
         self._retries = retries
         try:
-            self._client = httpx.Client(
+            client = httpx.Client(
                 limits=httpx.Limits(max_connections=connections),
                 headers={"User-Agent": agent, "Accept-Encoding": "gzip, deflate"},
                 event_hooks={"request": [lambda request: before(str(request.url))], "response": [_log]},
@@ -156,14 +157,7 @@ class Web(AbstractContextManager["Web", None]):
                 f"the proxy or the certificates of this machine cannot be used: {reason}",
                 hint="check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE and SSL_CERT_DIR",
             ) from None
-
-    def __exit__(self, *_: object) -> None:
-        """Close all connections."""
-        self.close()
-
-    def close(self) -> None:
-        """Close all connections."""
-        self._client.close()
+        self._client = self.enter_context(client)
 
     def get(
         self,
@@ -294,11 +288,7 @@ class Web(AbstractContextManager["Web", None]):
         body: bytes | IO[bytes] = b"",
         size: int = 0,
     ) -> httpx.Response:
-        """Follow redirects to the final answer; `read` gets its content, from the beginning for each try.
-
-        A credential belongs to the server that the URL names: after a redirect to another server, it is not sent again,
-        even after a redirect back.
-        """
+        """Follow redirects to the final answer, read anew for each try; another server gets no credential."""
         shown = without_credentials(url)
         time_left = TimeLeft(shown, self._seconds + size / BYTES_PER_SECOND)
         exchange = Exchange(partial(self._client.send, stream=True), read, time_left, limit)

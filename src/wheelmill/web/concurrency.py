@@ -29,11 +29,7 @@ class _Begun(Future[Result]):
 
 
 def begin(work: Callable[[Item], Result], items: Sequence[Item], *, threads: int) -> list[Future[Result]]:
-    """Begin work on items in threads, and return their futures in order.
-
-    The process ends without waiting for these threads; for those of ThreadPoolExecutor it always waits. So the work
-    must leave nothing half done.
-    """
+    """Begin work on items in daemon threads, which the end of the process abandons, and return the futures in order."""
     futures: list[Future[Result]] = [_Begun() for _ in items]
     waiting = deque(zip(items, futures, strict=True))
 
@@ -64,11 +60,7 @@ def completed(futures: Iterable[Future[Result]], *, seconds: float = math.inf) -
 
 
 def in_turn(work: Callable[[Item], Result], items: Iterable[Item], *, at_once: int) -> Iterator[Result]:
-    """Yield the results of items in their order, while work on the next ones goes on.
-
-    At most `at_once` items are begun, or done and not taken yet: no more results are in memory. An exception of the
-    work is raised in place of its result.
-    """
+    """Yield the results of items in their order; at most `at_once` are begun, or done and not taken yet."""
     rest = iter(items)
     begun = deque(begin(work, list(islice(rest, at_once)), threads=at_once))
     while begun:

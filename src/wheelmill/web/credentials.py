@@ -230,10 +230,7 @@ def read_variables() -> Stored:
 
 
 def ask_netrc(origin: Origin) -> Credential | None:
-    """Return the entry of a host in netrc, whatever the port; None over plain http.
-
-    The file is ``~/.netrc``, or the one in ``NETRC``. Its entry for any host (``default``) belongs to none.
-    """
+    """Return the entry of a host in ``NETRC``, else ``~/.netrc``, but for ``default``; None over plain http."""
     if not origin.is_secure:
         return None
     try:
@@ -246,10 +243,7 @@ def ask_netrc(origin: Origin) -> Credential | None:
 
 
 def ask_keyring(origin: Origin, username: str) -> str | None:
-    """Return the ``keyring`` command's password for a user of a server; None without it, and over plain http.
-
-    As in uv and pip, the query is for the URL and for the host (https://pypi.org/project/keyring/).
-    """
+    """Return the ``keyring`` command's password, as uv and pip ask for it; None without it, and over plain http."""
     program = find_program("keyring") or shutil.which("keyring", path=Path(sys.executable).parent)
     if program is None or not origin.is_secure:
         return None

@@ -1,7 +1,6 @@
 """Tags of a page of HTML, by the tokenizer of WHATWG: comments, raw text, attributes and character references.
 
 https://html.spec.whatwg.org/multipage/parsing.html#tokenization
-
 Each expression reads one token or finds the end of one, and each search goes on where the last one ended. So time grows
 with the length of a page and memory with the attributes that are wanted, whatever the page has. No tree is built:
 ``<select>``, ``<svg>`` or ``<template>`` change nothing about a link, as in pip.
@@ -49,10 +48,7 @@ def decode_html(content: bytes) -> str:
 def read_tags(
     text: str, wanted: Mapping[str, frozenset[str]], position: int = 0, expression: re.Pattern[str] = _MARKED_TOKEN
 ) -> Iterator[tuple[str, dict[str, str], int, int]]:
-    """Yield name, attributes, start and end of each tag that `expression` finds; a comment has no name.
-
-    The attributes are those that `wanted` names for the tag, with references resolved; of several the first counts.
-    """
+    """Yield name, wanted attributes, start and end of each tag that `expression` finds; a comment has no name."""
     while token := expression.search(text, position):
         name, is_closed, is_empty_comment = token.groups("")
         name = name.lower()

@@ -141,10 +141,7 @@ def read_releases(content: bytes, address: str) -> Page:
 
 
 def read_tree(content: bytes, address: str) -> Page:
-    """Read a list of a repository's files from Hugging Face's API; those stored by Git LFS have a hash.
-
-    The address is ``.../api/models/OWNER/REPOSITORY/tree/REVISION``.
-    """
+    """Read Hugging Face's list of files, at ``.../api/models/OWNER/REPOSITORY/tree/REVISION``."""
     faults: list[Fault] = []
     entries = _load(content, list[Raw], "a JSON list of files", faults)
     folder = urlsplit(address)._replace(query="").geturl()
@@ -208,10 +205,7 @@ def _normalised(content: bytes, faults: list[Fault]) -> bytes:
 
 
 def _records(entries: Iterable[Raw], decoder: Decoder[Wanted], path: str, faults: list[Fault]) -> Iterator[Wanted]:
-    """Yield the entries without a fault, and note the faults of the others.
-
-    `path` is that of an entry in the page, with braces for its number.
-    """
+    """Yield the entries without a fault, and note the other faults; `path` has braces for an entry's number."""
     for number, entry in enumerate(entries):
         try:
             yield decoder.decode(entry)

@@ -1,9 +1,7 @@
 """Pages of the simple API, from HTML (PEP 503) and JSON (PEP 691), and pages of releases.
 
 https://packaging.python.org/en/latest/specifications/simple-repository-api/
-
-Pages are read in this process: time and memory grow with their length, whatever is on them, up to limits that no list
-of wheels reaches.
+Time and memory grow with their length, whatever is on them, up to limits that no list of wheels reaches.
 
 GitHub answers 502 or 504 for a page of releases with too many assets, and then a smaller page is requested.
 https://docs.github.com/en/rest/using-the-rest-api/troubleshooting-the-rest-api#timeouts
@@ -56,10 +54,7 @@ class Form(StrEnum):
 
 
 class Link(NamedTuple):
-    """Link of a page, with values as HTML's attributes spell them; None if the page has none.
-
-    It is a tuple, since a page may have tens of thousands.
-    """
+    """Link of a page, with values as HTML spells them or None; a tuple, since a page may have tens of thousands."""
 
     filename: str
     """HTML: the last part of the URL's path, decoded. JSON: ``filename``."""
@@ -167,10 +162,7 @@ def _link_faults(link: Link, base: str, *, from_web: bool) -> Iterator[tuple[str
 
 
 def _fault_of_url(url: str, base: str, *, from_web: bool, has_hash: bool) -> str | None:
-    """Describe the fault of a link's URL; None if it has none.
-
-    It is relative to `base`, a URL of http or https if `from_web`. With `has_hash`, its bytes can be verified.
-    """
+    """Describe the fault of a link's URL; None if it has none. With `has_hash`, its bytes can be verified."""
     if len(url) > _MAX_TEXT or not url.isprintable() or "\ufffd" in url:
         return f"has the URL {printable(url)}, which is not a URL"
     if from_web and ":" not in url and not url.lstrip().startswith("//"):  # relative to the page's base
@@ -206,11 +198,7 @@ def printable(text: str) -> str:
 
 
 def absolute(base: str, url: str) -> str | None:
-    """Resolve a link against its page's base, without fragment and credentials; None if the result is no URL.
-
-    It has only characters of RFC 3986, so it is one word of a requirement, and pip and uv expand no
-    ``${VARIABLE}`` in it.
-    """
+    """Resolve a link against its page's base as one word of RFC 3986, without fragment and credentials, or None."""
     folder, name = _FOLDER_AND_NAME.fullmatch(url), ""
     if folder:  # nearly all links of a page are in one folder
         url, name = folder[1] or "./", folder[2]
@@ -261,10 +249,7 @@ _DOCTYPE: Final = re.compile(rb"(?:\xef\xbb\xbf)?[\t\n\f\r ]*<!doctype", re.IGNO
 
 
 def read_html(content: bytes, address: str) -> Page:
-    """Read a project list or a project's page from any source; any bytes are a page.
-
-    `address` is the URL after redirects. A page beyond the limits of any list of wheels is an UnreadableError.
-    """
+    """Read a project list or a project's page from any source: any bytes are one, unless they exceed the limits."""
     links: list[Link] = []
     faults: list[Fault] = []
 

@@ -3,7 +3,6 @@
 No public server leads to an inner address, such as loopback, a company's network and a cloud's metadata. The address of
 the connection counts, as a name may resolve to another one each time. A proxy resolves names itself; behind one, only
 hosts that are addresses in some form can be refused.
-
 https://www.rfc-editor.org/rfc/rfc9110#name-retry-after
 """
 
@@ -42,10 +41,7 @@ _LONGEST_PAUSE: Final = 60.0
 
 
 class Retries(Retry):
-    """Retry policy: requests that change nothing, if the server is busy or unreachable.
-
-    `pauses` are the seconds between tries, unless the server asks for more. `statuses` are those that may change soon.
-    """
+    """Retry policy for requests that change nothing; `pauses` are in seconds, unless a server asks for more."""
 
     def __init__(
         self,
@@ -116,10 +112,7 @@ _TOO_LONG: Final = frozenset({HTTPStatus.BAD_GATEWAY, HTTPStatus.GATEWAY_TIMEOUT
 
 
 class TimeLeft:
-    """Remaining time of a request, read before each wait of a socket: `socket.settimeout` calls `__index__`.
-
-    Without it, a server that sends a byte now and then could hold a request forever.
-    """
+    """Remaining time of a request, which sockets ask (`__index__`) before each wait, as a server may trickle."""
 
     def __init__(self, url: str, seconds: float) -> None:
         self.url, self.seconds = url, seconds
@@ -220,9 +213,8 @@ class Addresses:
     def guard(self, url: httpx.URL, leader: httpx.URL | None) -> Callable[[str, Mapping[str, Any]], None]:
         """Return a watch over the connection for a URL, or raise NetworkError if its host is known to be inner.
 
-        https://www.encode.io/httpcore/extensions/#trace
-
         `leader` is the page or redirect that leads there, None if the user does. If it is inner, it may lead anywhere.
+        https://www.encode.io/httpcore/extensions/#trace
         """
         host, connecting = url.raw_host.decode(), ""  # as connections name it
         origin = leader.raw_host.decode() if leader else host

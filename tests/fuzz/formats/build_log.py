@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.fuzz.harness import Format
 from tests.fuzz.mutation import mutated
 from wheelmill.build.compiler_output import explain_failure, unit_in
-from wheelmill.config.model import Package
+from wheelmill.config.model.package import Package
 from wheelmill.errors import CompileError, ProcessError
 from wheelmill.names import project_name, project_version
 

@@ -16,7 +16,7 @@ from tests.unit.plan.examples import CONFIG, DEMO, FACTS, PLAIN
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.wheel_site import add_wheel
 from wheelmill.config.load import load_compatibility
-from wheelmill.config.model import Listing
+from wheelmill.config.model.files import Listing
 from wheelmill.index.serve import serve_folder
 from wheelmill.names import Architecture, project_name
 from wheelmill.pipeline.site import Stores, build_index, catalogue_of

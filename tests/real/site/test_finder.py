@@ -27,7 +27,7 @@ from tests.real.site.conftest import (
 from tests.releases import store_in
 from tests.unit.plan.examples import FACTS
 from tests.unit.release.conftest import NOW
-from wheelmill.config.model import Listing
+from wheelmill.config.model.files import Listing
 from wheelmill.pipeline.site import Stores, build_index
 from wheelmill.release.publish import publish
 

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, expect
 from tests.real.conftest import sampled
 from tests.unit.index.conftest import entry_named, release_of
 from tests.unit.index.site.test_coverage import failing
-from wheelmill.config.model import Listing, Status, StatusEntry, Yanked
+from wheelmill.config.model.files import Listing, Status, StatusEntry, Yanked
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.serve import serve_folder
 from wheelmill.index.site.pages import site_pages

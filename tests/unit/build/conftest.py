@@ -14,7 +14,9 @@ import pytest
 
 from tests.shared_objects import compile_once
 from wheelmill.build.provenance import Provenance
-from wheelmill.config.model import BuildArguments, Expectations, Package
+from wheelmill.config.model import Expectations
+from wheelmill.config.model.package import Package
+from wheelmill.config.model.package_fields import BuildArguments
 from wheelmill.names import (
     Architecture,
     CudaVersion,

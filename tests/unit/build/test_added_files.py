@@ -13,7 +13,7 @@ from tests.refusals import coded
 from tests.unit.build.conftest import TARGET, compile_shared_object
 from tests.wheels import write_wheel
 from wheelmill.build.builder import facts_of, finish_wheel
-from wheelmill.config.model import LockedCommit, LockedSdist
+from wheelmill.config.model.files import LockedCommit, LockedSdist
 from wheelmill.errors import BuildError
 from wheelmill.names import Sha256
 from wheelmill.plan.targets import BuildTarget

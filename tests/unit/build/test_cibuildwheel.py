@@ -18,7 +18,8 @@ from wheelmill.build.builder import BuildTask
 from wheelmill.build.compiler_cache import CompilerCache
 from wheelmill.build.docker import ContainerBuild, run_cibuildwheel, settings_of
 from wheelmill.build.local import repair_arguments
-from wheelmill.config.model import BuildArguments, LockedCommit
+from wheelmill.config.model.files import LockedCommit
+from wheelmill.config.model.package_fields import BuildArguments
 from wheelmill.errors import ProcessError
 from wheelmill.names import PythonVersion
 from wheelmill.system import process

@@ -30,7 +30,7 @@ from wheelmill.build.compiler_cache import (
 from wheelmill.build.environment import complete_toolkit, provide_toolkit
 from wheelmill.build.local import LocalBuilder
 from wheelmill.build.provenance import BuildPlace, CacheCounts, identity_of, inputs_of
-from wheelmill.config.model import LockedCommit, LockedSdist
+from wheelmill.config.model.files import LockedCommit, LockedSdist
 from wheelmill.errors import IntegrityError
 from wheelmill.installers.environments import PackageFolder
 from wheelmill.names import PythonVersion, Sha256

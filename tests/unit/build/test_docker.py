@@ -19,7 +19,7 @@ from wheelmill.build.compiler_cache import BuildPart, CompiledPart, report_hits
 from wheelmill.build.docker import ContainerBuild, ContainerLimits, DockerBuilder, settings_of
 from wheelmill.build.environment import install_packages
 from wheelmill.config.load import load_config
-from wheelmill.config.model import SystemPackages
+from wheelmill.config.model.package_parts import SystemPackages
 from wheelmill.errors import BuildError, CompileError, ProcessError, UsageError
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import own_installation

@@ -15,7 +15,9 @@ from tests.refusals import coded
 from tests.unit.build.conftest import CELL, TARGET
 from tests.wheels import write_wheel
 from wheelmill.build.environment import install_packages, install_requirements, install_torch, variables_of
-from wheelmill.config.model import ArchVariable, LockedRequirement, LockedSdist, Package
+from wheelmill.config.model.files import LockedRequirement, LockedSdist
+from wheelmill.config.model.package import Package
+from wheelmill.config.model.package_parts import ArchVariable
 from wheelmill.errors import BuildError, ProcessError
 from wheelmill.installers.environments import PackageFolder
 from wheelmill.names import Architecture, PythonVersion, Sha256
@@ -207,28 +209,17 @@ def test_nothing_is_added_to_the_lock(native: PackageFolder, package_index: Path
     assert packages.distributions() == {"setuptools": "99.0", "wheel": "99.0"}
 
 
-def test_other_bytes_are_a_build_error(native: PackageFolder, package_index: Path, tmp_path: Path, log: Path) -> None:
-    target = locked(WITHOUT_TORCH, *package_index.glob("*-99.0-*"))
-    write_wheel(package_index / "wheel-99.0-py3-none-any.whl", files={"wheel.py": b"evil"})
-    with pytest.raises(BuildError, check=coded("requirements-not-installed", "ash mismatch")):
-        install_packages(target, native, tmp_path, log=log)
-
-
-def test_a_version_of_unknown_bytes_is_replaced(
-    native: PackageFolder, package_index: Path, tmp_path: Path, log: Path
+@pytest.mark.parametrize("target", [WITHOUT_TORCH, TARGET], ids=["locked", "installed with torch before"])
+def test_other_bytes_than_those_of_the_lock_are_a_build_error(
+    target: BuildTarget, native: PackageFolder, package_index: Path, tmp_path: Path, log: Path
 ) -> None:
     needs = "Metadata-Version: 2.1\nName: torch\nVersion: 2.11.0\nRequires-Dist: wheel\n"
     torch = {"torch/version.py": b"cuda: Optional[str] = '13.0'", "torch/cuda/__init__.py": b""}
-    write_wheel(package_index / "torch-2.11.0-py3-none-any.whl", metadata=needs, files=torch)
-    target = locked(TARGET, *package_index.glob("*-99.0-*"))
+    write_wheel(package_index / TORCH, metadata=needs, files=torch)
+    target = locked(target, *package_index.glob("*-99.0-*"))
     write_wheel(package_index / "wheel-99.0-py3-none-any.whl", files={"wheel.py": b"evil"})
     with pytest.raises(BuildError, check=coded("requirements-not-installed", "ash mismatch")):
         install_packages(target, native, tmp_path, log=log)
-
-
-def test_no_lock_is_a_build_error_that_says_what_to_run(native: PackageFolder, tmp_path: Path, log: Path) -> None:
-    with pytest.raises(BuildError, check=coded("not-locked", "wheelmill config lock demo")):
-        install_packages(WITHOUT_TORCH, native, tmp_path, log=log)
 
 
 def test_an_outdated_lock_is_an_error(native: PackageFolder, package_index: Path, tmp_path: Path, log: Path) -> None:
@@ -238,15 +229,21 @@ def test_an_outdated_lock_is_an_error(native: PackageFolder, package_index: Path
         install_packages(target, native, tmp_path, log=log)
 
 
-def test_a_torch_that_is_nowhere_is_a_build_error(native: PackageFolder, tmp_path: Path, log: Path) -> None:
-    with pytest.raises(BuildError, check=coded("torch-not-installed", "2.11.0")):
-        install_packages(TARGET, native, tmp_path, log=log)
+OF_CMAKE = replace(TARGET.package, extra_deps=("cmake",))
 
 
-def test_a_requirement_that_is_nowhere_is_a_build_error(native: PackageFolder, tmp_path: Path, log: Path) -> None:
-    package = replace(TARGET.package, extra_deps=("cmake",))
-    target = replace(WITHOUT_TORCH, package=package, source=Path("project"))
-    with pytest.raises(BuildError, check=coded("requirements-not-installed")):
+@pytest.mark.parametrize(
+    ("target", "refusal"),
+    [
+        (WITHOUT_TORCH, ("not-locked", "wheelmill config lock demo")),
+        (TARGET, ("torch-not-installed", "2.11.0")),
+        (replace(WITHOUT_TORCH, package=OF_CMAKE, source=Path("project")), ("requirements-not-installed", "cmake")),
+    ],
+)
+def test_what_is_not_locked_or_nowhere_is_a_build_error(
+    target: BuildTarget, refusal: tuple[str, str], native: PackageFolder, tmp_path: Path, log: Path
+) -> None:
+    with pytest.raises(BuildError, check=coded(*refusal)):
         install_packages(target, native, tmp_path, log=log)
 
 

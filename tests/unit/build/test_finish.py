@@ -22,7 +22,7 @@ from tests.unit.system.test_sandbox import confined
 from tests.wheels import write_wheel
 from wheelmill.build.builder import check_built, facts_of, finish_wheel
 from wheelmill.build.local import repair_wheel
-from wheelmill.config.model import RequiresDist
+from wheelmill.config.model.package_parts import RequiresDist
 from wheelmill.errors import BuildError
 from wheelmill.names import Sha256, TorchVersion
 from wheelmill.plan.targets import BuildTarget

@@ -27,7 +27,9 @@ from wheelmill.build.local import (
     prepare_environment,
 )
 from wheelmill.build.provenance import BuildPlace
-from wheelmill.config.model import BuildArguments, LockedCommit, SystemPackages
+from wheelmill.config.model.files import LockedCommit
+from wheelmill.config.model.package_fields import BuildArguments
+from wheelmill.config.model.package_parts import SystemPackages
 from wheelmill.errors import BuildError
 from wheelmill.installers.environments import PackageFolder
 from wheelmill.names import PythonVersion

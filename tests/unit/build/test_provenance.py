@@ -27,7 +27,7 @@ from wheelmill.build.provenance import (
     this_machine,
 )
 from wheelmill.config.load import load_config
-from wheelmill.config.model import LockedCommit, LockedSdist, SourceCode
+from wheelmill.config.model.files import LockedCommit, LockedSdist, SourceCode
 from wheelmill.errors import IntegrityError
 from wheelmill.names import Architecture, PythonVersion, Sha256, StableTorch, TorchNeed, TorchVersion
 from wheelmill.plan.targets import BuildTarget, KnownFailure

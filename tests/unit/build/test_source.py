@@ -15,7 +15,8 @@ from tests.refusals import coded
 from tests.unit.build.conftest import TARGET, package_in, target_of
 from wheelmill.build.provenance import identity_of, inputs_of
 from wheelmill.build.source import apply_patches, fetch_source, sha256_of_tree
-from wheelmill.config.model import GitSource, LockedCommit, LockedSdist
+from wheelmill.config.model.files import LockedCommit, LockedSdist
+from wheelmill.config.model.package_parts import GitSource
 from wheelmill.errors import BuildError, ProcessError
 from wheelmill.names import Sha256
 from wheelmill.plan.targets import BuildTarget
@@ -121,23 +122,17 @@ def test_a_source_distribution_in_the_cache_is_unpacked(cache: Path, tmp_path: P
     assert sha256 == hashlib.sha256(content).hexdigest()
 
 
-def test_a_source_distribution_that_cannot_be_unpacked_is_a_build_error(cache: Path, tmp_path: Path) -> None:
-    with pytest.raises(BuildError, check=coded("source-changed")):
-        fetch_source(cached(cache, b"PK"), tmp_path / "source")
-
-
-def test_a_cached_file_that_lost_its_hash_is_not_built_from(cache: Path, tmp_path: Path) -> None:
-    target = cached(cache, tar_of(SETUP))
-    (damaged,) = cache.glob("*/*")
-    damaged.write_bytes(tar_of(tarfile.TarInfo("demo-1.0/other.py")))
-    with pytest.raises(BuildError):
-        fetch_source(target, tmp_path / "source")
-
-
-def test_a_source_that_is_nowhere_is_a_build_error(cache: Path, tmp_path: Path) -> None:
-    target = cached(cache, tar_of(SETUP))
+@pytest.mark.parametrize(
+    ("locked", "on_disk"),
+    [(b"PK", b"PK"), (tar_of(SETUP), tar_of(tarfile.TarInfo("demo-1.0/other.py"))), (tar_of(SETUP), None)],
+    ids=["no archive", "other bytes", "nowhere"],
+)
+def test_a_source_distribution_that_is_not_what_was_locked_is_a_build_error(
+    locked: bytes, on_disk: bytes | None, cache: Path, tmp_path: Path
+) -> None:
+    target = cached(cache, locked)
     (path,) = cache.glob("*/*")
-    path.unlink()
+    path.unlink() if on_disk is None else path.write_bytes(on_disk)
     with pytest.raises(BuildError, check=coded("source-changed")):
         fetch_source(target, tmp_path / "source")
 

@@ -20,7 +20,7 @@ from wheelmill.build.environment import (
     library_variables,
     provide_toolkit,
 )
-from wheelmill.config.model import Component, OwnWheel
+from wheelmill.config.model.package_fields import Component, OwnWheel
 from wheelmill.errors import BuildError
 from wheelmill.installers.environments import PackageFolder
 from wheelmill.names import CudaVersion, PythonVersion
@@ -132,36 +132,25 @@ WITH_NCCL = replace(TARGET, package=replace(TARGET.package, toolkit=("cublas", "
 NCCL = {"nvidia/nccl/lib/libnccl.so.2": b"the library"}
 
 
-@pytest.fixture
-def packages_of_components(package_index: Path) -> PackageFolder:
-    """An empty folder beside the package index."""
-    python = PythonVersion(*sys.version_info[:2])
-    return PackageFolder(directory=package_index.parent / "packages", python=python, interpreter=Path(sys.executable))
-
-
 def test_every_component_is_in_the_toolkit_or_in_a_wheel_of_its_own() -> None:
     assert {*HEADERS, *get_args(OwnWheel)} == {*get_args(Component)}
 
 
-def test_what_is_in_no_toolkit_is_installed_for_the_cuda_of_the_build(
-    packages_of_components: PackageFolder, package_index: Path, tmp_path: Path
+@pytest.mark.parametrize(("pinned", "version"), [([], "2.30"), (["nvidia-nccl-cu13==2.28"], "2.28")])
+def test_what_is_in_no_toolkit_is_installed_for_the_cuda_of_the_build_unless_torch_pinned_it(
+    pinned: list[str], version: str, packages: PackageFolder, package_index: Path, tmp_path: Path
 ) -> None:
-    write_wheel(package_index / "nvidia_nccl_cu13-2.30-py3-none-any.whl", files=NCCL)
-    install_own_wheels(WITH_NCCL, packages_of_components, log=tmp_path / "log")
-    assert (packages_of_components.directory / "nvidia" / "nccl" / "lib" / "libnccl.so").read_bytes() == b"the library"
+    for offered in ("2.28", "2.30"):
+        write_wheel(package_index / f"nvidia_nccl_cu13-{offered}-py3-none-any.whl", files=NCCL)
+    packages.install(pinned)
+    install_own_wheels(WITH_NCCL, packages, log=tmp_path / "log")
+    assert packages.distributions() == {"nvidia-nccl-cu13": version}
+    assert (packages.directory / "nvidia" / "nccl" / "lib" / "libnccl.so").read_bytes() == b"the library"
 
 
-def test_what_torch_pinned_stays(packages_of_components: PackageFolder, package_index: Path, tmp_path: Path) -> None:
-    for version in ("2.28", "2.30"):
-        write_wheel(package_index / f"nvidia_nccl_cu13-{version}-py3-none-any.whl", files=NCCL)
-    packages_of_components.install(["nvidia-nccl-cu13==2.28"])
-    install_own_wheels(WITH_NCCL, packages_of_components, log=tmp_path / "log")
-    assert packages_of_components.distributions() == {"nvidia-nccl-cu13": "2.28"}
-
-
-def test_what_no_index_has_is_a_named_build_error(packages_of_components: PackageFolder, tmp_path: Path) -> None:
+def test_what_no_index_has_is_a_named_build_error(packages: PackageFolder, tmp_path: Path) -> None:
     with pytest.raises(BuildError, check=coded("toolkit-component-absent", "nvidia-nccl-cu13")):
-        install_own_wheels(WITH_NCCL, packages_of_components, log=tmp_path / "log")
+        install_own_wheels(WITH_NCCL, packages, log=tmp_path / "log")
 
 
 def test_compilers_and_cmake_are_led_to_what_is_in_no_toolkit() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from wheelmill.config.load import load_config
 from wheelmill.config.lock import lock_packages, write_lock
-from wheelmill.config.model import Lock, LockedRequirement, LockedSdist
+from wheelmill.config.model.files import Lock, LockedRequirement, LockedSdist
 from wheelmill.names import ProjectName, Sha256, project_name, project_version
 from wheelmill.system.files import sha256_of
 from wheelmill.web.pages import Link

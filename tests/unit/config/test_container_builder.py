@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.refusals import coded
-from wheelmill.config import container_builder
-from wheelmill.config.container_builder import IMAGES, PYTHONS, installed_builder
 from wheelmill.config.load import load_config, load_images
-from wheelmill.config.model import identifier_of
+from wheelmill.config.model import container_builder
+from wheelmill.config.model.container_builder import IMAGES, PYTHONS, identifier_of, installed_builder
 from wheelmill.errors import UnreadableError
 from wheelmill.installers.uv import own_uv
 from wheelmill.names import Platform, PythonVersion

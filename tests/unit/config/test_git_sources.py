@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 
 from tests.git_repositories import Commit, Repository, repository
-from tests.refusals import coded
+from tests.refusals import coded, faults_of
 from tests.unit.config.locking import DEMO, V10, relocked, write_packages
 from tests.wheels import write_wheel
 from wheelmill.config.load import load_config
-from wheelmill.config.model import GitSource, LockedCommit
+from wheelmill.config.model.files import LockedCommit
+from wheelmill.config.model.package_parts import GitSource
 from wheelmill.errors import ConfigurationError, UsageError
 
 pytestmark = pytest.mark.usefixtures("wheels")
@@ -134,9 +135,7 @@ def test_a_ref_that_is_nowhere_is_named(name: str, code: str, tmp_path: Path) ->
 )
 def test_a_fault_in_a_git_source_is_named(source: str, fault: str, tmp_path: Path) -> None:
     write_packages(tmp_path, f'packages:\n  demo:\n    versions: ["1.0"]\n    source: {source}\n')
-    with pytest.raises(ConfigurationError) as caught:
-        load_config(tmp_path)
-    (found,) = caught.value.faults
+    (found,) = faults_of(load_config, tmp_path)
     assert found.removeprefix("packages.yml:4:").startswith(fault), found
 
 

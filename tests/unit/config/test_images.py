@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.refusals import coded, places
+from tests.refusals import coded, faults_of, places
 from wheelmill.config.load import load_config, load_images
 from wheelmill.config.model.files import CudaImages, ImageReference
-from wheelmill.errors import ConfigurationError, UsageError
+from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, Platform
 from wheelmill.system import own_installation
 
@@ -38,9 +38,7 @@ cuda:
 
 def faults_in(path: Path, text: str) -> list[str]:
     (path / "images.yml").write_text(text)
-    with pytest.raises(ConfigurationError) as caught:
-        load_images(path)
-    return list(caught.value.faults)
+    return list(faults_of(load_images, path))
 
 
 def test_a_reference_has_its_parts() -> None:

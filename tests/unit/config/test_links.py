@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.refusals import faults_of
 from wheelmill.config.load import load_config
-from wheelmill.errors import ConfigurationError
 from wheelmill.system import files
 
 ENTRY = 'packages:\n  demo:\n    versions: ["1.0"]\n    {key}: {value}\n'
@@ -23,11 +23,9 @@ def config(tmp_path: Path) -> Path:
     return config
 
 
-def faults_of(config: Path, key: str) -> str:
+def fault_of(config: Path, key: str) -> str:
     (config / "packages.yml").write_text(ENTRY.format(key=key, value=KEYS[key]))
-    with pytest.raises(ConfigurationError) as refused:
-        load_config(config)
-    (fault,) = refused.value.faults
+    (fault,) = faults_of(load_config, config)
     return fault
 
 
@@ -41,10 +39,10 @@ def faults_of(config: Path, key: str) -> str:
 )
 def test_a_private_key_does_not_get_into_a_build_through_a_link(key: str, link: str, place: str, config: Path) -> None:
     (config / link).symlink_to("../../id_ed25519")
-    assert faults_of(config, key) == f"packages.yml:{place}: '{link}' leads out of {config}"
+    assert fault_of(config, key) == f"packages.yml:{place}: '{link}' leads out of {config}"
     (config / link).unlink()
     (config / link).symlink_to(config.parent / "id_ed25519")
-    assert "leads out of" in faults_of(config, key)
+    assert "leads out of" in fault_of(config, key)
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -54,7 +52,7 @@ def test_a_folder_above_that_is_a_link_is_not_followed_either(key: str, config: 
     for name in ("own.patch", "run.py"):
         (outside / name).touch()
     (config / "src").symlink_to(outside)
-    assert "leads out of" in faults_of(config, key)
+    assert "leads out of" in fault_of(config, key)
 
 
 @pytest.mark.parametrize(
@@ -68,12 +66,12 @@ def test_a_folder_above_that_is_a_link_is_not_followed_either(key: str, config: 
 )
 def test_links_that_lead_nowhere_or_in_circles_are_named(link: str, goal: str, fault: str, config: Path) -> None:
     (config / link).symlink_to(goal)
-    assert faults_of(config, "source") == f"packages.yml:4:5: packages.demo.source: {fault}"
+    assert fault_of(config, "source") == f"packages.yml:4:5: packages.demo.source: {fault}"
 
 
 def test_a_pipe_that_nobody_writes_to_is_not_waited_for(config: Path) -> None:
     os.mkfifo(config / "src" / "pipe")
-    assert faults_of(config, "source").endswith("'src/pipe' is neither a file nor a folder")
+    assert fault_of(config, "source").endswith("'src/pipe' is neither a file nor a folder")
 
 
 def test_multiplied_folders_are_not_walked_to_the_end(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,7 +82,7 @@ def test_multiplied_folders_are_not_walked_to_the_end(config: Path, monkeypatch:
             (config / f"{number}" / name).symlink_to(f"../{number + 1}")
     (config / "12").mkdir()
     (config / "src" / "bomb").symlink_to("../0")
-    assert faults_of(config, "source").endswith("'src' has more than 100 files and folders")
+    assert fault_of(config, "source").endswith("'src' has more than 100 files and folders")
 
 
 def test_links_inside_the_folder_are_followed(config: Path) -> None:

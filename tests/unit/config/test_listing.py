@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from packaging.version import Version
 
-from tests.refusals import coded, places
+from tests.refusals import coded, faults_of, places
 from wheelmill.config.load import load_config, load_listing
-from wheelmill.config.model import Listing, Status, StatusEntry
+from wheelmill.config.model.files import Listing, Status, StatusEntry
 from wheelmill.errors import ConfigurationError
 from wheelmill.names import project_name
 from wheelmill.system import own_installation
@@ -28,12 +28,6 @@ def listing_in(folder: Path, yanked: str = YANKED, removed: str = "wheels: {}\n"
     (folder / "yanked.yml").write_text(yanked)
     (folder / "removed.yml").write_text(removed)
     return load_listing(folder)
-
-
-def faults_in(folder: Path, *files: str) -> list[str]:
-    with pytest.raises(ConfigurationError) as caught:
-        listing_in(folder, *files)
-    return list(caught.value.faults)
 
 
 def test_both_files_become_one_record(tmp_path: Path) -> None:
@@ -80,7 +74,7 @@ projects:
   demo: {status: gone}
 wheel: {}
 """
-    assert places(faults_in(tmp_path, yanked, "wheels: [a]\n")) == [
+    assert places(faults_of(listing_in, tmp_path, yanked, "wheels: [a]\n")) == [
         *("yanked.yml:2:3: wheels.demo.tar.gz", "yanked.yml:3:3: wheels.a-1.0-py3-none-any.whl"),
         *("yanked.yml:5:3: versions.demo", "yanked.yml:6:3: versions.demo[x]==1.0"),
         *("yanked.yml:7:3: versions.demo==", "yanked.yml:9:3: projects.Demo_Kernels"),
@@ -98,7 +92,7 @@ wheel: {}
     ids=["with its version", "in two spellings"],
 )
 def test_what_is_yanked_twice_is_a_fault(yanked: str, place: str, tmp_path: Path) -> None:
-    assert places(faults_in(tmp_path, yanked)) == [f"yanked.yml:{place}"]
+    assert places(faults_of(listing_in, tmp_path, yanked)) == [f"yanked.yml:{place}"]
 
 
 def test_the_files_are_part_of_the_configuration(tmp_path: Path) -> None:

@@ -8,15 +8,14 @@ from typing import Any
 
 import pytest
 
-from tests.refusals import places
+from tests.refusals import faults_of, places
 from wheelmill.config.fields import Unquoted
 from wheelmill.config.load import generated_files, load_config
-from wheelmill.config.model import DEFAULT_ARCHITECTURES, ArchitectureRule, CudaRelease, Lock, LockedSdist
-from wheelmill.config.model.compatibility import Compatibility, TorchRelease
-from wheelmill.config.model.files import CudaImages, Images, Removed, Yanked
+from wheelmill.config.model.compatibility import Compatibility, CudaRelease, TorchRelease
+from wheelmill.config.model.files import CudaImages, Images, Lock, LockedSdist, Removed, Yanked
 from wheelmill.config.model.package import PackageEntry, Packages
+from wheelmill.config.model.package_parts import DEFAULT_ARCHITECTURES, ArchitectureRule
 from wheelmill.config.yaml import read_document
-from wheelmill.errors import ConfigurationError
 from wheelmill.names import (
     Architecture,
     CudaVersion,
@@ -66,10 +65,8 @@ def folder(path: Path, packages: str = PACKAGES, **others: str) -> Path:
     return path
 
 
-def faults_of(path: Path) -> tuple[str, ...]:
-    with pytest.raises(ConfigurationError) as caught:
-        load_config(path, check_ranges=True)
-    return caught.value.faults
+def faults_in(path: Path) -> tuple[str, ...]:
+    return faults_of(load_config, path, check_ranges=True)
 
 
 def test_packages_yml_is_the_only_file_that_must_be_there(tmp_path: Path) -> None:
@@ -120,7 +117,7 @@ def test_a_torch_can_have_other_pythons_on_another_platform(tmp_path: Path) -> N
 
 def test_a_platform_with_cuda_and_without_pythons_is_a_fault(tmp_path: Path) -> None:
     text = COMPATIBILITY.replace('["3.13t", "3.12"]', '{linux_x86_64: ["3.12"]}')
-    (fault,) = faults_of(folder(tmp_path, compatibility_yml=text))
+    (fault,) = faults_in(folder(tmp_path, compatibility_yml=text))
     assert "torch.releases.2.11.python: " in fault
     assert "linux_aarch64" in fault
 
@@ -128,7 +125,7 @@ def test_a_platform_with_cuda_and_without_pythons_is_a_fault(tmp_path: Path) -> 
 @pytest.mark.parametrize("url", ["cu{toolkit}", "cu{cuda", "cu{{cuda}}", "cu{cuda!r}", "cu}", "cu{}"])
 def test_nothing_but_the_cuda_stands_between_the_braces_of_an_index_of_torch(url: str, tmp_path: Path) -> None:
     index = '"https://torch.example/cu{cuda}"'
-    (fault,) = faults_of(folder(tmp_path, compatibility_yml=COMPATIBILITY.replace(index, f"'https://x.test/{url}'")))
+    (fault,) = faults_in(folder(tmp_path, compatibility_yml=COMPATIBILITY.replace(index, f"'https://x.test/{url}'")))
     assert "torch.index: " in fault
 
 
@@ -136,7 +133,7 @@ def test_release_candidates_have_a_section_of_their_own_and_an_index(tmp_path: P
     entry = '{release: "2.16.0", cuda: {}, python: ["3.12"], default_cuda: "13.0", glibc: "2.28"}'
     candidates = f'  candidates:\n    "2.16rc1": {entry}\n'
     with_candidates = COMPATIBILITY.replace("pythons:", f"{candidates}pythons:")
-    (fault,) = faults_of(folder(tmp_path, compatibility_yml=with_candidates))
+    (fault,) = faults_in(folder(tmp_path, compatibility_yml=with_candidates))
     assert "torch.candidates: " in fault
     test_index = '  test_index: "https://torch.example/test/cu{cuda}"\n'
     indexed = with_candidates.replace(candidates, test_index + candidates)
@@ -145,9 +142,9 @@ def test_release_candidates_have_a_section_of_their_own_and_an_index(tmp_path: P
     known = torch.known(TorchVersion(2, 16, 1))
     assert known is not None
     assert known.release == "2.16.0"
-    (fault,) = faults_of(folder(tmp_path, compatibility_yml=indexed.replace("2.16rc1", "2.16")))
+    (fault,) = faults_in(folder(tmp_path, compatibility_yml=indexed.replace("2.16rc1", "2.16")))
     assert "torch.candidates.2.16: expected release candidates such as '2.16rc1' here, not '2.16'" in fault
-    (fault,) = faults_of(folder(tmp_path, compatibility_yml=indexed.replace('"2.11":', '"2.11rc1":')))
+    (fault,) = faults_in(folder(tmp_path, compatibility_yml=indexed.replace('"2.11":', '"2.11rc1":')))
     assert "torch.releases.2.11rc1: expected releases here, not '2.11rc1'" in fault
 
 
@@ -190,7 +187,7 @@ def capabilities_of(listed: tuple[Architecture | ArchitectureRule, ...]) -> set[
 def test_a_rule_that_leaves_out_the_newest_torch_says_since_when(rule: str, *, faulty: bool, tmp_path: Path) -> None:
     directory = folder(tmp_path, f"{PACKAGES}    exclude:\n      - {rule}\n", compatibility_yml=COMPATIBILITY)
     if faulty:
-        assert places(faults_of(directory)) == ["packages.yml:5:9: packages.demo-kernels.exclude.0.since"]
+        assert places(faults_in(directory)) == ["packages.yml:5:9: packages.demo-kernels.exclude.0.since"]
     else:
         load_config(directory)
 
@@ -200,7 +197,7 @@ def test_a_range_that_holds_nothing_is_a_fault_where_wheels_are_planned(tmp_path
     newer = f'{PACKAGES}    extra_deps: [torch]\n    torch: ">=2.16"\n'
     place = folder(tmp_path, newer, compatibility_yml=COMPATIBILITY)
     assert list(load_config(place).packages) == [DEMO]
-    assert [fault.split(":")[1] for fault in faults_of(place)] == ["5"]
+    assert [fault.split(":")[1] for fault in faults_in(place)] == ["5"]
 
 
 @pytest.mark.parametrize(
@@ -216,7 +213,7 @@ def test_ranges_are_looked_at_where_no_torch_is_listed(keys: str, axes: list[str
     without = COMPATIBILITY.replace(releases, "  releases: {}\n")
     place = folder(tmp_path, f"{PACKAGES}    {keys}\n", compatibility_yml=without)
     if axes:
-        keys_of = [fault.split(": ")[1] for fault in faults_of(place)]
+        keys_of = [fault.split(": ")[1] for fault in faults_in(place)]
         assert keys_of == [f"packages.demo-kernels.{axis}" for axis in axes]
     else:
         load_config(place)
@@ -233,7 +230,7 @@ def test_faults_of_every_file_are_named(tmp_path: Path) -> None:
         compatibility_yml=COMPATIBILITY.replace("[linux_x86_64]", "[linux_x86]"),
         packages_lock="sdists: {demo: {1.0: {}}}\n",
     )
-    assert places(faults_of(tmp_path)) == [
+    assert places(faults_in(tmp_path)) == [
         "packages.yml:1:1: packages",
         "compatibility.yml:19:13: platforms.0",
         "packages.lock:1:17: sdists.demo",
@@ -242,13 +239,13 @@ def test_faults_of_every_file_are_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["torch", "nvidia-cublas-cu12", "pip"])
 def test_a_package_with_the_name_of_what_everybody_has_is_refused(tmp_path: Path, name: str) -> None:
-    (fault,) = faults_of(folder(tmp_path, f'packages:\n  {name}:\n    versions: ["1.0"]\n'))
+    (fault,) = faults_in(folder(tmp_path, f'packages:\n  {name}:\n    versions: ["1.0"]\n'))
     assert fault.startswith(f"packages.yml:2:3: packages.{name}: the name {name} is reserved")
 
 
 @pytest.mark.parametrize("number", ["0x" + "f" * 4000, "9" * 5000, "1:" * 200 + "1.0", "1.5e999"])
 def test_a_number_of_any_size_is_a_fault_of_its_key(tmp_path: Path, number: str) -> None:
-    (fault,) = faults_of(folder(tmp_path, f"packages:\n  demo:\n    versions: {number}\n"))
+    (fault,) = faults_in(folder(tmp_path, f"packages:\n  demo:\n    versions: {number}\n"))
     assert fault.startswith("packages.yml:3:")
     assert ": packages.demo.versions: " in fault
 

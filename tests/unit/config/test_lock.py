@@ -28,7 +28,8 @@ from tests.wheels import write_wheel
 from wheelmill.config import lock
 from wheelmill.config.load import load_config
 from wheelmill.config.lock import lock_changes, lock_packages, newer_versions, write_lock
-from wheelmill.config.model import Config, Lock, LockedRequirement, LockedRequirements, SourceCode
+from wheelmill.config.model.config import Config
+from wheelmill.config.model.files import Lock, LockedRequirement, LockedRequirements, SourceCode
 from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName, Sha256, project_name
 from wheelmill.web.pages import Link

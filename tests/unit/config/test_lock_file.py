@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.refusals import faults_of
 from tests.unit.config.locking import DEMO, LOCKED, OTHER, PACKAGES, V10, V20, V210, sdist, write_packages
 from wheelmill.config.load import load_config
 from wheelmill.config.lock import write_lock
-from wheelmill.config.model import Lock, LockedCommit, LockedRequirement, LockedRequirements, LockedSdist
-from wheelmill.errors import ConfigurationError
+from wheelmill.config.model.files import Lock, LockedCommit, LockedRequirement, LockedRequirements, LockedSdist
 from wheelmill.system import own_installation
 
 
@@ -90,8 +90,6 @@ def test_the_lock_that_ships_was_written_this_way(tmp_path: Path) -> None:
 def test_a_fault_in_locked_requirements_is_named(written: str, fault: str, tmp_path: Path) -> None:
     write_packages(tmp_path, PACKAGES)
     (tmp_path / "packages.lock").write_text(f"sdists: {{}}\nrequirements:\n  demo: {written.replace('%s', 'a' * 64)}\n")
-    with pytest.raises(ConfigurationError) as caught:
-        load_config(tmp_path)
-    (found,) = caught.value.faults
+    (found,) = faults_of(load_config, tmp_path)
     assert found.startswith("packages.lock:3:")
     assert f"requirements.demo.pinned.{fault}" in found

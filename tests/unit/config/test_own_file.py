@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.git_repositories import Commit, repository
+from tests.refusals import faults_of
 from wheelmill.config.load import load_config
-from wheelmill.errors import ConfigurationError
 from wheelmill.names import project_name
 from wheelmill.system import own_installation
 
@@ -34,12 +34,6 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def faults_of(file: Path) -> list[str]:
-    with pytest.raises(ConfigurationError) as refused:
-        load_config(file)
-    return list(refused.value.faults)
-
-
 def test_its_source_is_the_checkout_and_its_version_what_that_says(checkout: Path) -> None:
     package = load_config(checkout / "wheelmill.yml").packages[DEMO]
     assert package.source == checkout
@@ -56,7 +50,7 @@ def test_facts_are_those_that_ship_whatever_else_the_repository_has(folder: Path
 def test_its_lock_and_what_it_yanks_lie_beside_it(folder: Path) -> None:
     (folder / "wheelmill.lock").write_text("sdists: []\n")
     (folder / "yanked.yml").write_text("[]\n")
-    assert [fault.partition(":")[0] for fault in faults_of(folder / "wheelmill.yml")] == [
+    assert [fault.partition(":")[0] for fault in faults_of(load_config, folder / "wheelmill.yml")] == [
         "wheelmill.lock",
         "yanked.yml",
     ]
@@ -67,9 +61,9 @@ def test_its_lock_and_what_it_yanks_lie_beside_it(folder: Path) -> None:
 )
 def test_a_version_that_the_build_computes_must_be_written_down(pyproject: str, folder: Path) -> None:
     (folder / "pyproject.toml").write_text(pyproject)
-    assert faults_of(folder / "wheelmill.yml") == [
-        "wheelmill.yml:2:3: packages.demo.versions: is required: neither its pyproject.toml nor a tag says a version"
-    ]
+    assert faults_of(load_config, folder / "wheelmill.yml") == (
+        "wheelmill.yml:2:3: packages.demo.versions: is required: neither its pyproject.toml nor a tag says a version",
+    )
     (folder / "wheelmill.yml").write_text(ENTRY + '    versions: ["2.0"]\n')
     assert load_config(folder / "wheelmill.yml").packages[DEMO].versions == ("2.0",)
 
@@ -89,7 +83,7 @@ def test_a_tag_may_be_of_the_planned_version_or_none(name: str, folder: Path, mo
 def test_a_tag_of_another_version_is_a_fault(versions: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tag(monkeypatch, "v1.2.4-torch2.16")
     (folder / "wheelmill.yml").write_text(ENTRY + versions)
-    (fault,) = faults_of(folder / "wheelmill.yml")
+    (fault,) = faults_of(load_config, folder / "wheelmill.yml")
     assert "demo.versions: is 1.2.3, and the tag v1.2.4-torch2.16 is of 1.2.4" in fault
 
 
@@ -132,23 +126,25 @@ def test_a_version_read_from_git_is_that_of_the_tag(tool: str, tmp_path: Path, m
     tag(monkeypatch, "v1.3.0-torch2.16")
     assert version() == "1.3.0"
     tag(monkeypatch, "nightly")
-    (fault,) = faults_of(file)
+    (fault,) = faults_of(load_config, file)
     assert "demo.versions: is required: " in fault
 
 
 def test_a_pyproject_that_is_no_toml_is_a_fault(folder: Path) -> None:
     (folder / "pyproject.toml").write_text("[project\n")
-    (fault,) = faults_of(folder / "wheelmill.yml")
+    (fault,) = faults_of(load_config, folder / "wheelmill.yml")
     assert fault.startswith("wheelmill.yml:3:5: packages.demo.source: the pyproject.toml of demo is not TOML: ")
 
 
 def test_a_source_that_is_no_folder_must_have_versions(folder: Path) -> None:
     (folder / "wheelmill.yml").write_text("packages:\n  demo: {abi: none}\n")
-    assert faults_of(folder / "wheelmill.yml") == ["wheelmill.yml:2:3: packages.demo.versions: is required"]
+    assert faults_of(load_config, folder / "wheelmill.yml") == (
+        "wheelmill.yml:2:3: packages.demo.versions: is required",
+    )
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    (fault,) = faults_of(tmp_path / "wheelmill.yml")
+    (fault,) = faults_of(load_config, tmp_path / "wheelmill.yml")
     assert fault.startswith("wheelmill.yml:1:1: cannot be read in ")
 
 
@@ -159,11 +155,11 @@ def test_links_of_what_git_ignores_may_lead_anywhere(checkout: Path) -> None:
     (checkout / ".venv" / "python").symlink_to("/usr/bin/env")
     load_config(checkout / "wheelmill.yml")
     (checkout / "python").symlink_to("/usr/bin/env")
-    (fault,) = faults_of(checkout / "wheelmill.yml")
+    (fault,) = faults_of(load_config, checkout / "wheelmill.yml")
     assert fault.startswith("wheelmill.yml:3:5: packages.demo.source: 'python' leads out of ")
 
 
 def test_a_checkout_that_git_does_not_read_is_a_fault(checkout: Path) -> None:
     (checkout / ".git" / "HEAD").unlink()
-    (fault,) = faults_of(checkout / "wheelmill.yml")
+    (fault,) = faults_of(load_config, checkout / "wheelmill.yml")
     assert fault.startswith("wheelmill.yml:3:5: packages.demo.source: git does not list the files of this checkout: ")

@@ -7,14 +7,14 @@ from packaging.specifiers import SpecifierSet
 
 from tests.refusals import coded
 from wheelmill.config.load import load_config
-from wheelmill.config.model import (
+from wheelmill.config.model import Expectations
+from wheelmill.config.model.package import Package
+from wheelmill.config.model.package_fields import BuildArguments
+from wheelmill.config.model.package_parts import (
     DEFAULT_ARCHITECTURES,
     Aliases,
     ArchVariable,
-    BuildArguments,
-    Expectations,
     MatrixRule,
-    Package,
     RequiresDist,
     SystemPackages,
     Window,

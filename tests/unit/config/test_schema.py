@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 from packaging.specifiers import SpecifierSet
 
+from tests.refusals import faults_of
 from wheelmill.config.load import load_config
-from wheelmill.config.model import ArchitectureRule, BuildArguments
 from wheelmill.config.model.package import PackageEntry
-from wheelmill.config.yaml import adapter_of
-from wheelmill.errors import ConfigurationError
+from wheelmill.config.model.package_fields import BuildArguments
+from wheelmill.config.model.package_parts import ArchitectureRule
 from wheelmill.names import Architecture, Platform
+from wheelmill.system.records import adapter_of
 
 COMPATIBILITY = """\
 cuda:
@@ -45,12 +46,10 @@ def entry(**keys: object) -> PackageEntry:
     return adapter_of(PackageEntry).validate_python({"versions": ["1.0"], **keys})
 
 
-def faults_of(directory: Path, name: str, text: str) -> tuple[str, ...]:
+def faults_in(directory: Path, name: str, text: str) -> tuple[str, ...]:
     (directory / "packages.yml").write_text("packages: {}\n")
     (directory / name).write_text(text)
-    with pytest.raises(ConfigurationError) as caught:
-        load_config(directory)
-    return caught.value.faults
+    return faults_of(load_config, directory)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +120,7 @@ def test_what_is_meant_well_is_accepted(key: str, written: Any, read: Any) -> No
     ],
 )
 def test_a_fault_in_the_facts_is_named(tmp_path: Path, right: str, wrong: str, fault: str) -> None:
-    (first, *_) = faults_of(tmp_path, "compatibility.yml", COMPATIBILITY.replace(right, wrong, 1))
+    (first, *_) = faults_in(tmp_path, "compatibility.yml", COMPATIBILITY.replace(right, wrong, 1))
     assert first.startswith(f"compatibility.yml:{fault}")
 
 
@@ -138,7 +137,7 @@ def test_a_fault_in_the_facts_is_named(tmp_path: Path, right: str, wrong: str, f
     ],
 )
 def test_a_fault_in_the_lock_is_named(tmp_path: Path, right: str, wrong: str, fault: str) -> None:
-    (first, *_) = faults_of(tmp_path, "packages.lock", LOCK.replace(right, wrong, 1))
+    (first, *_) = faults_in(tmp_path, "packages.lock", LOCK.replace(right, wrong, 1))
     assert first.startswith(f"packages.lock:{fault}")
 
 
@@ -150,6 +149,6 @@ def test_a_fault_in_the_lock_is_named(tmp_path: Path, right: str, wrong: str, fa
     ],
 )
 def test_another_spelling_does_not_take_the_place_of_a_key(file: str, text: str, spelling: str, tmp_path: Path) -> None:
-    (fault,) = faults_of(tmp_path, file, text)
+    (fault,) = faults_in(tmp_path, file, text)
     assert fault.startswith(f"{file}:")
     assert spelling in fault

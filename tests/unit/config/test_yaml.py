@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.refusals import places
+from tests.refusals import faults_of, places
 from wheelmill.config.yaml import MAX_BYTES, MAX_DEPTH, YamlDocument, read_document
 from wheelmill.errors import ConfigurationError
 
@@ -28,12 +28,6 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def read(path: Path, content: str) -> YamlDocument:
     path.write_bytes(content.encode())
     return read_document(path)
-
-
-def faults_of(path: Path) -> tuple[str, ...]:
-    with pytest.raises(ConfigurationError) as caught:
-        read_document(path)
-    return caught.value.faults
 
 
 def test_every_key_and_item_has_a_position(scratch: Path) -> None:
@@ -81,12 +75,12 @@ def test_an_empty_file_holds_nothing(scratch: Path) -> None:
 
 def test_faults_that_hide_nothing_are_all_named(scratch: Path) -> None:
     scratch.write_text("a: x\na: y\nb: {c: x, c: y}\n")
-    assert places(faults_of(scratch)) == ["packages.yml:2:1: a", "packages.yml:3:11: b.c"]
+    assert places(faults_of(read_document, scratch)) == ["packages.yml:2:1: a", "packages.yml:3:11: b.c"]
 
 
 def test_faults_before_the_one_that_hides_the_rest_are_named_too(scratch: Path) -> None:
     scratch.write_text("a: x\na: y\nb: *c\nd: x\nd: y\n")
-    first, second = faults_of(scratch)
+    first, second = faults_of(read_document, scratch)
     assert places([first]) == ["packages.yml:2:1: a"]
     assert second.startswith("packages.yml:3:4: ")
 
@@ -100,29 +94,29 @@ def test_the_last_allowed_level_is_read(scratch: Path) -> None:
 
 def test_one_level_more_is_refused(scratch: Path) -> None:
     scratch.write_text("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1))
-    (fault,) = faults_of(scratch)
+    (fault,) = faults_of(read_document, scratch)
     assert fault.startswith(f"packages.yml:1:{MAX_DEPTH + 1}: ")
 
 
 def test_a_file_that_is_too_large_is_not_read(scratch: Path) -> None:
     scratch.write_bytes(b"\xff" * (MAX_BYTES + 1))
-    assert faults_of(scratch) == (f"packages.yml:1:1: larger than {MAX_BYTES} bytes",)
+    assert faults_of(read_document, scratch) == (f"packages.yml:1:1: larger than {MAX_BYTES} bytes",)
 
 
 def test_a_missing_file_is_a_fault(tmp_path: Path) -> None:
-    (fault,) = faults_of(tmp_path / "packages.yml")
+    (fault,) = faults_of(read_document, tmp_path / "packages.yml")
     assert fault.startswith("packages.yml:1:1: ")
     assert str(tmp_path) in fault
 
 
 def test_a_folder_in_the_place_of_the_file_is_a_fault(tmp_path: Path) -> None:
-    (fault,) = faults_of(tmp_path)
+    (fault,) = faults_of(read_document, tmp_path)
     assert fault.startswith(f"{tmp_path.name}:1:1: ")
 
 
 def test_a_file_in_the_place_of_the_folder_is_a_fault(scratch: Path) -> None:
     scratch.write_text("packages: {}\n")
-    (fault,) = faults_of(scratch / "packages.yml")
+    (fault,) = faults_of(read_document, scratch / "packages.yml")
     assert fault.startswith("packages.yml:1:1: ")
 
 

@@ -10,7 +10,9 @@ from tests.refusals import coded
 from tests.unit.index.conftest import Release, rendered
 from tests.unit.plan.examples import CONFIG, DEMO
 from tests.unit.release.conftest import NOW
-from wheelmill.config.model import Aliases, Listing, Package, Removed, Status, StatusEntry, Yanked
+from wheelmill.config.model.files import Listing, Removed, Status, StatusEntry, Yanked
+from wheelmill.config.model.package import Package
+from wheelmill.config.model.package_parts import Aliases
 from wheelmill.errors import SiteError
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.derived import with_aliases

@@ -15,7 +15,7 @@ from tests.unit.index.conftest import EVERY_KIND, Release, names_of, rendered, t
 from tests.unit.plan.examples import CUDA_13
 from tests.unit.release.conftest import NOW
 from tests.wheels import write_wheel
-from wheelmill.config.model import Listing, Removed, Status, StatusEntry, Yanked
+from wheelmill.config.model.files import Listing, Removed, Status, StatusEntry, Yanked
 from wheelmill.errors import SiteError
 from wheelmill.index.collect import site_of_folder, site_of_releases, unused_entries
 from wheelmill.index.site.pages import site_pages

@@ -18,7 +18,7 @@ from tests.reference.outputs import IndexedWheel, Shown, Tried
 from tests.unit.index.conftest import EVERY_KIND, Release, entry_named, page_of_500, release_of, rendered
 from tests.unit.plan.examples import CUDA_13
 from tests.unit.release.conftest import NOW
-from wheelmill.config.model import Listing, Status, StatusEntry, Yanked
+from wheelmill.config.model.files import Listing, Status, StatusEntry, Yanked
 from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.index.render import pages_of, pages_of_sources
 from wheelmill.index.write import write_site

@@ -12,7 +12,7 @@ from tests.refusals import places
 from tests.unit.index.conftest import EVERY_KIND, Release
 from tests.unit.release.conftest import NOW
 from tests.wheels import write_wheel
-from wheelmill.config.model import Listing, Removed, Status, StatusEntry, Yanked
+from wheelmill.config.model.files import Listing, Removed, Status, StatusEntry, Yanked
 from wheelmill.errors import SiteError
 from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.index.tree import SiteAddress, vanished

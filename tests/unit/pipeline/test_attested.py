@@ -20,7 +20,7 @@ from tests.sigstore_instance import MAIN, Sigstore
 from tests.unit.plan.examples import FACTS
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.unit.release.github.conftest import FakeClock, store_on
-from wheelmill.config.model import Listing
+from wheelmill.config.model.files import Listing
 from wheelmill.errors import NetworkError
 from wheelmill.names import CudaVersion, Platform, ProjectName, ProjectVersion
 from wheelmill.pipeline.attested import Delivery, deliveries_of_runs, release_deliveries

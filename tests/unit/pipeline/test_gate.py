@@ -14,7 +14,8 @@ from tests.unit.smoke.conftest import METADATA, device_code
 from tests.wheels import NOTHING, write_wheel
 from wheelmill.build.builder import bill_for, facts_of, with_compilers
 from wheelmill.build.source import sha256_of_tree
-from wheelmill.config.model import LockedRequirement, LockedSdist, RequiresDist, SystemPackages
+from wheelmill.config.model.files import LockedRequirement, LockedSdist
+from wheelmill.config.model.package_parts import RequiresDist, SystemPackages
 from wheelmill.errors import ReleaseError
 from wheelmill.names import Architecture, Platform, PythonVersion, Sha256
 from wheelmill.pipeline.gate import Gate, GpuTrials, is_named_for, is_wheel_of, subjects_of

@@ -8,7 +8,7 @@ import pytest
 
 from tests.refusals import coded
 from tests.unit.plan.examples import CONFIG, DEMO, PLAIN, PY_12, TORCH_9
-from wheelmill.config.model import Config
+from wheelmill.config.model.config import Config
 from wheelmill.errors import IntegrityError, UsageError
 from wheelmill.names import StableTorch
 from wheelmill.pipeline.matrix_plan import matrix_content, read_plan

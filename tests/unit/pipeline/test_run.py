@@ -21,7 +21,7 @@ from tests.unit.release.conftest import certified_wheel
 from wheelmill.build.builder import BuildTask
 from wheelmill.build.local import LocalBuilder
 from wheelmill.build.provenance import BuiltWheel, identity_of, inputs_of, keep_provenance, provenance_of, this_machine
-from wheelmill.config.model import RequiresDist
+from wheelmill.config.model.package_parts import RequiresDist
 from wheelmill.errors import BuildError, UsageError
 from wheelmill.names import project_name
 from wheelmill.pipeline import run as run_module

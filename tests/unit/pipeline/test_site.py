@@ -12,7 +12,7 @@ from tests.refusals import coded, places
 from tests.releases import store_in
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.config.load import load_compatibility
-from wheelmill.config.model import Listing
+from wheelmill.config.model.files import Listing
 from wheelmill.errors import SiteError
 from wheelmill.index import write
 from wheelmill.index.deployed import Deployed, deployed_wheels

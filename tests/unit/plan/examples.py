@@ -5,22 +5,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from wheelmill.config.model import (
-    BuildArguments,
-    Compatibility,
-    Config,
-    CudaFacts,
-    CudaRelease,
+from wheelmill.config.model.compatibility import Compatibility, CudaFacts, CudaRelease, TorchFacts, TorchRelease
+from wheelmill.config.model.config import Config
+from wheelmill.config.model.files import (
+    CudaImagesFacts,
     ImageReference,
     Images,
     Listing,
     Lock,
     LockedSdist,
-    Package,
-    TorchFacts,
-    TorchRelease,
+    ManylinuxImages,
+    PlainImage,
 )
-from wheelmill.config.model.files import CudaImagesFacts, ManylinuxImages, PlainImage
+from wheelmill.config.model.package import Package
+from wheelmill.config.model.package_fields import BuildArguments
 from wheelmill.names import (
     Architecture,
     CudaVersion,

@@ -12,7 +12,8 @@ from tests.commands import ROOT
 from tests.unit.plan.conftest import requiring, target
 from tests.unit.plan.examples import CUDA_12, PACKAGE
 from wheelmill.config.load import load_config
-from wheelmill.config.model import MAX_JOBS, LockedSdist, SourceCode
+from wheelmill.config.model.files import LockedSdist, SourceCode
+from wheelmill.config.model.package_fields import MAX_JOBS
 from wheelmill.names import (
     Architecture,
     PythonVersion,

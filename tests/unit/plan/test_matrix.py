@@ -33,19 +33,12 @@ from tests.unit.plan.examples import (
     X86,
 )
 from wheelmill.config.load import load_config
-from wheelmill.config.model import (
-    Compatibility,
-    Config,
-    ContainerBuilder,
-    GitSource,
-    Lock,
-    LockedCommit,
-    MatrixRule,
-    Package,
-    RequiresDist,
-    Window,
-    identifier_of,
-)
+from wheelmill.config.model.compatibility import Compatibility
+from wheelmill.config.model.config import Config
+from wheelmill.config.model.container_builder import ContainerBuilder, identifier_of
+from wheelmill.config.model.files import Lock, LockedCommit
+from wheelmill.config.model.package import Package
+from wheelmill.config.model.package_parts import GitSource, MatrixRule, RequiresDist, Window
 from wheelmill.errors import UsageError
 from wheelmill.names import (
     CudaVersion,

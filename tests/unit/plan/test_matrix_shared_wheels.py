@@ -7,7 +7,7 @@ from typing import Literal
 from tests.unit.plan.examples import CONFIG, CUDA_12, DEMO, PACKAGE, PY_12, PY_13T, TORCH_9, V1, X86
 from tests.unit.release.conftest import NOW
 from wheelmill.config.load import load_config
-from wheelmill.config.model import Config
+from wheelmill.config.model.config import Config
 from wheelmill.names import CudaVersion, PythonVersion, ReleaseTag, Sha256
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import Filters, KnownFailure, Obstacle

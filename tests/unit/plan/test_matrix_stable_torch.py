@@ -7,7 +7,7 @@ import pytest
 from packaging.specifiers import SpecifierSet
 
 from tests.unit.plan.examples import ARM, CONFIG, CUDA_12, CUDA_13, DEMO, PACKAGE, PY_12, PY_13T, TORCH_9, V1, X86
-from wheelmill.config.model import Window
+from wheelmill.config.model.package_parts import Window
 from wheelmill.names import PythonVersion, ReleaseTag, StableTorch, TorchVersion
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import Cell, Filters, Plan

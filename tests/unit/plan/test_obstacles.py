@@ -20,7 +20,9 @@ from tests.unit.plan.examples import (
     VOLTA,
     X86,
 )
-from wheelmill.config.model import ArchitectureRule, Compatibility, MatrixRule, Package
+from wheelmill.config.model.compatibility import Compatibility
+from wheelmill.config.model.package import Package
+from wheelmill.config.model.package_parts import ArchitectureRule, MatrixRule
 from wheelmill.names import (
     Architecture,
     CudaVersion,

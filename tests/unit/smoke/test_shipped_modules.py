@@ -9,7 +9,7 @@ import pytest
 from tests.unit.build.conftest import PROVENANCE
 from tests.wheels import write_wheel
 from wheelmill.config.load import load_config
-from wheelmill.config.model import Config
+from wheelmill.config.model.config import Config
 from wheelmill.names import project_name
 from wheelmill.smoke.evidence import Contents, open_wheel
 from wheelmill.smoke.rules import findings_of

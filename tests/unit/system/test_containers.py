@@ -12,16 +12,16 @@ import pytest
 from tests.fake_docker import FakeDocker, Reply, put_first_on_path
 from tests.refusals import coded
 from wheelmill.errors import BuildError, ProcessError, UsageError
-from wheelmill.system.containers import Container, Run, answered, claim_run, ran_out_of_memory, start_container
+from wheelmill.system.containers import Container, answered, claim_run, ran_out_of_memory, start_container
 
-RUN = Run(id="a-run")
+RUN = "a-run"
 ENDS = [None, ValueError, KeyboardInterrupt, SystemExit]
 
 HOLD = """
 import time
 from wheelmill.system.containers import claim_run
 with claim_run() as run:
-    print(run.id, flush=True)
+    print(run, flush=True)
     time.sleep(60)
 """
 
@@ -62,7 +62,7 @@ def killed_run() -> str:
 def abandoned_run(locks: Path) -> str:
     """What is left of a run whose process was killed: a lock that is free."""
     with claim_run() as run:
-        left = f"{run.id.partition('-')[0]}-left"
+        left = f"{run.partition('-')[0]}-left"
     (locks / left).touch()
     return left
 
@@ -80,7 +80,7 @@ def test_what_a_killed_run_left_is_removed_by_the_next_one(docker: FakeDocker, l
     docker.has_containers({run_id: ("first", "second")})
     with claim_run() as run:
         assert removed(docker) == ["first", "second"]
-        assert [path.name for path in locks.iterdir()] == [run.id]
+        assert [path.name for path in locks.iterdir()] == [run]
 
 
 def test_what_a_run_of_a_living_process_has_stays(docker: FakeDocker, locks: Path) -> None:
@@ -89,14 +89,14 @@ def test_what_a_run_of_a_living_process_has_stays(docker: FakeDocker, locks: Pat
         docker.has_containers({dead: ("old",), alive: ("young",)})
         with claim_run() as run:
             assert removed(docker) == ["old"]
-            assert {path.name for path in locks.iterdir()} == {alive, run.id}
+            assert {path.name for path in locks.iterdir()} == {alive, run}
 
 
 def test_two_runs_of_one_process_leave_each_other_alone(docker: FakeDocker) -> None:
     with claim_run() as first:
-        docker.has_containers({first.id: ("first",)})
+        docker.has_containers({first: ("first",)})
         with claim_run() as second:
-            assert second.label != first.label
+            assert second != first
             assert removed(docker) == []
 
 
@@ -128,7 +128,7 @@ def test_only_one_cleans_up_after_a_run(docker: FakeDocker, locks: Path, tmp_pat
 @pytest.mark.parametrize("end", ENDS)
 def test_a_run_takes_its_containers_with_it(end: type[BaseException] | None, docker: FakeDocker, locks: Path) -> None:
     with pytest.raises(end) if end else nullcontext(), claim_run() as run:
-        docker.has_containers({run.id: ("own",)})
+        docker.has_containers({run: ("own",)})
         if end:
             raise end
     assert removed(docker) == ["own"]

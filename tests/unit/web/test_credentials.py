@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.files import write_private
-from tests.refusals import coded
-from wheelmill.errors import ConfigurationError, UsageError
+from tests.refusals import coded, faults_of
+from wheelmill.errors import UsageError
 from wheelmill.web.credentials import (
     Credential,
     Origin,
@@ -156,9 +156,7 @@ def test_a_file_that_is_named_and_missing_is_an_error(credentials_file: Path) ->
 )
 def test_a_fault_of_the_file_names_its_key_and_no_secret(text: str, fault: str, credentials_file: Path) -> None:
     write_private(credentials_file, text)
-    with pytest.raises(ConfigurationError) as raised:
-        authorization_for("https://elsewhere.example/")
-    (told,) = raised.value.faults
+    (told,) = faults_of(authorization_for, "https://elsewhere.example/")
     assert told.startswith(f"{credentials_file}: ")
     assert fault in told
     assert "s3cret" not in told

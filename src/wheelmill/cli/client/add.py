@@ -31,8 +31,13 @@ from wheelmill.cli.client.lock import LockFormat
 from wheelmill.cli.client.resolve import RequirementsArgument, SearchOptions, resolution_content
 from wheelmill.cli.shared.commands import say
 from wheelmill.cli.shared.options import SignerOption, projects_of, requirements_of, with_declared_torch, with_groups
+from wheelmill.client.choose.choice import targets_of
+from wheelmill.client.choose.fit import pythons_of
+from wheelmill.client.choose.resolve import read_facts, resolve
+from wheelmill.client.install.distributions import installed_in, unrequired
+from wheelmill.client.install.installer import needs_of_choices
 from wheelmill.errors import UsageError
-from wheelmill.names import TORCH, Platform, PythonVersion
+from wheelmill.names import TORCH, Platform, ProjectName, PythonVersion
 from wheelmill.system.process import fenced
 from wheelmill.web.credentials import without_credentials
 from wheelmill.wheel.platforms import PLATFORMS
@@ -41,7 +46,6 @@ if TYPE_CHECKING:
     from wheelmill.cli.client.outputs import ProjectChange, Remove, ResolutionContent, Update
     from wheelmill.client.project.tool_project import Project
     from wheelmill.client.records import Resolution
-    from wheelmill.names import ProjectName
 
 
 @with_groups
@@ -127,7 +131,6 @@ def remove(
     output: ReportOptions,
 ) -> None:
     """Remove packages from a project and its environment, with the wheels that only they required."""
-    from wheelmill.client.install.distributions import installed_in, unrequired
     from wheelmill.client.project.change import removed_with
 
     project = target.find_project()
@@ -165,10 +168,7 @@ def remove(
 
 
 def _choose_list(names: Iterable[ProjectName], project: Project, target: ChangeOptions) -> Project:
-    """Choose the list where all of some dependencies stand, whose torch is theirs; a named one must have them.
-
-    torch stays where it is.
-    """
+    """Choose the list where all of these dependencies but torch stand; a named one must have them."""
     from wheelmill.client.project.tool_project import PyprojectProject
 
     names = {*names} - {TORCH}
@@ -206,9 +206,6 @@ def _asked_again(project: Project, names: Sequence[str] | None, target: ChangeOp
 
 def _targets_again(project: Project, asked: Iterable[Requirement], target: ChangeOptions) -> ChangeOptions:
     """Name the platforms and Pythons that wheels were added for, by the markers in the project."""
-    from wheelmill.client.choose.fit import pythons_of
-    from wheelmill.client.choose.resolve import read_facts
-
     names = {canonicalize_name(each.name) for each in asked}
     markers = [each.marker for each in project.requirements if canonicalize_name(each.name) in names and each.marker]
     if target.platform or target.python or not markers:
@@ -258,12 +255,7 @@ def _declared_versions(project: Project, asked: Sequence[Requirement]) -> dict[s
 def _find_newest_torch(
     asked: Sequence[Requirement], project: Project, target: ChangeOptions, search: SearchOptions
 ) -> tuple[ChangeOptions, list[Resolution], list[str]]:
-    """Name the newest torch that has every wheel, for the project's CUDA and within its user's range.
-
-    Also return the wheels for each newer torch in each environment, the oldest first, and what holds that back.
-    """
-    from wheelmill.client.choose.choice import targets_of
-    from wheelmill.client.choose.resolve import read_facts, resolve
+    """Name the newest torch that has every wheel; also return the wheels for newer ones, and what is missing."""
     from wheelmill.client.project.change import find_declared_cuda
     from wheelmill.client.project.declared import torch_indexes
 
@@ -337,8 +329,6 @@ def _change(
     dry_run: bool,
 ) -> tuple[EnvironmentChange, ProjectChange]:
     """Write chosen wheels into a project, install them, and return what changed, also as JSON."""
-    from wheelmill.client.choose.resolve import read_facts
-    from wheelmill.client.install.installer import needs_of_choices
     from wheelmill.client.project.tool_project import PlainProject
 
     if not target.no_sync:

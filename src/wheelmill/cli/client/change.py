@@ -1,7 +1,4 @@
-"""Changing a project or an environment: one command at a time, rolled back if it fails, reported if it succeeds.
-
-A project has a file, environments, and wheels for all of them.
-"""
+"""Changing a project or an environment: one command at a time, rolled back if it fails, reported if it succeeds."""
 
 from __future__ import annotations
 
@@ -22,21 +19,26 @@ from wheelmill.cli.shared.commands import JsonOption, print_json, say, say_warni
 from wheelmill.cli.shared.options import TargetOptions, check_project, projects_of, with_declared_torch
 from wheelmill.client.choose.choice import ELSEWHERE
 from wheelmill.client.choose.resolve import is_pure_on_index, resolve
-from wheelmill.client.records import Resolution
+from wheelmill.client.install import installer
+from wheelmill.client.install.distributions import (
+    InstalledPackage,
+    InstallPlace,
+    PackageChange,
+    compare_packages,
+    packages_in,
+)
+from wheelmill.client.project import journal
+from wheelmill.client.project.find import find_project
+from wheelmill.client.project.tool_project import Project
+from wheelmill.client.records import Resolution, TargetEnvironment
 from wheelmill.errors import UsageError
-from wheelmill.names import TORCH
+from wheelmill.names import TORCH, ProjectName
 from wheelmill.system.files import read_bounded
 from wheelmill.system.process import command_line
-from wheelmill.system.progress import size
+from wheelmill.system.progress import Progress, size
 
 if TYPE_CHECKING:
     from wheelmill.cli.client.outputs import Changed
-    from wheelmill.client.install.distributions import InstalledPackage, InstallPlace, PackageChange
-    from wheelmill.client.install.installer import DriverNeed
-    from wheelmill.client.project.tool_project import Project
-    from wheelmill.client.records import TargetEnvironment
-    from wheelmill.names import ProjectName
-    from wheelmill.system.progress import Progress
 
 
 @dataclass
@@ -56,8 +58,6 @@ class EnvironmentChange:
         plan: Mapping[Path, bytes] | None = None,
     ) -> EnvironmentChange:
         """Compare two states of an environment."""
-        from wheelmill.client.install.distributions import compare_packages
-
         return cls(changes=tuple(compare_packages(before, after)), plan=plan)
 
     def print_lines(self) -> None:
@@ -92,26 +92,19 @@ def _diffs_of(contents: Mapping[Path, bytes]) -> dict[str, str]:
     return diffs
 
 
-def check_driver(needs: Iterable[DriverNeed], environment: TargetEnvironment) -> None:
+def check_driver(needs: Iterable[installer.DriverNeed], environment: TargetEnvironment) -> None:
     """Check the driver before anything is downloaded."""
-    from wheelmill.client.install import installer
-
     if warning := installer.check_driver(needs, environment):
         say_warning(warning)
 
 
 def exclusive(place: Path) -> AbstractContextManager[None]:
     """Lock a project or an environment against other commands, and roll back the change of a killed one."""
-    from wheelmill.client.project import journal
-
     return journal.exclusive(place, say)
 
 
 def roll_back_interrupted(target: TargetOptions) -> None:
     """Roll back a killed command's change to the environment that options name, before it is read."""
-    from wheelmill.client.install.distributions import InstallPlace
-    from wheelmill.client.project import journal
-
     if journal.has_journals() and target.python_path:
         journal.roll_back_interrupted(InstallPlace.of_interpreter(target.python_path).base, say)
 
@@ -119,12 +112,10 @@ def roll_back_interrupted(target: TargetOptions) -> None:
 @contextmanager
 def transaction(root: Path, files: Sequence[Path], environment: InstallPlace | None) -> Iterator[EnvironmentChange]:
     """Let the context change files and an environment, all of it or nothing; see `roll_back_on_failure`."""
-    from wheelmill.client.project.journal import roll_back_on_failure
-
     before, outcome = packages_of(environment), EnvironmentChange()
     if environment and environment.interpreter.exists():  # only a project's tool knows where it makes a new one
         say(f"environment: {environment}")
-    with roll_back_on_failure(root, files, environment, say):
+    with journal.roll_back_on_failure(root, files, environment, say):
         yield outcome
     outcome.changes = EnvironmentChange.between(before, packages_of(environment)).changes
 
@@ -139,18 +130,13 @@ def environment_transaction(target: TargetOptions) -> Iterator[EnvironmentChange
 
 def install_place_of(target: TargetOptions) -> InstallPlace:
     """Return where packages are installed that belong to no project."""
-    from wheelmill.client.install.distributions import InstallPlace
-    from wheelmill.client.install.installer import no_environment
-
     if target.python_path:
         return InstallPlace.of_interpreter(target.python_path)
-    raise no_environment()
+    raise installer.no_environment()
 
 
 def packages_of(environment: InstallPlace | None) -> Mapping[ProjectName, InstalledPackage]:
     """List the packages of an environment; none if it does not exist yet."""
-    from wheelmill.client.install.distributions import packages_in
-
     return packages_in(environment.interpreter) if environment and environment.interpreter.exists() else {}
 
 
@@ -188,12 +174,9 @@ class ProjectOptions(TargetOptions):
 
     def find_project(self) -> Project:
         """Find the named project, or the nearest one in or above this folder; else return a new one here."""
-        from wheelmill.client.project.find import find_project
-        from wheelmill.client.project.journal import roll_back_interrupted
-
         project = find_project(self.project, self.python_path)
         check_project(project)
-        is_restored = roll_back_interrupted(project.root, say)
+        is_restored = journal.roll_back_interrupted(project.root, say)
         return find_project(self.project, self.python_path) if is_restored else project
 
 
@@ -253,7 +236,6 @@ class ChangeOptions(GroupOptions):
 
     def environment_of(self, project: Project) -> InstallPlace | None:
         """Return the environment that changes with a project; None with ``--no-sync``, or if there is none yet."""
-        from wheelmill.client.install.distributions import InstallPlace
         from wheelmill.client.project.tool_project import ToolProject
 
         if self.no_sync or not (project.environment or self.python_path):
@@ -382,11 +364,7 @@ def resolve_for_all(
     build: bool = False,
     require_attestation: str | None = None,
 ) -> tuple[Resolution, ...]:
-    """Choose wheels for every target, all with one torch and one CUDA; see `targets_for` for those of a project.
-
-    What ``project`` declares comes before what is installed. ``build`` compiles wheels that no source has; without
-    it, only earlier local builds count.
-    """
+    """Choose wheels for every target, all with one torch and one CUDA; `build` compiles those that no source has."""
     resolved: list[Resolution] = []
     depends = {canonicalize_name(each.name) for each in project.requirements} - required_in(project) if project else ()
     asks_torch = any(canonicalize_name(each.name) == TORCH and each.specifier for each in requirements)

@@ -51,10 +51,7 @@ def _defaults(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _settings(path: Path) -> dict[str, Any]:
-    """Read ``[tool.wheelmill]``; empty if the file is no TOML, which commands that need it report.
-
-    Its keys and their types are those of the options of the target and the search, but for the path of an interpreter.
-    """
+    """Read ``[tool.wheelmill]``, whose keys are options; empty if the file is no TOML, which others report."""
     import tomllib  # help reads no project
 
     from wheelmill.system.files import read_bounded

@@ -16,9 +16,12 @@ from wheelmill.cli.client.downloads import download_bars, wheel_cache
 from wheelmill.cli.client.resolve import SearchOptions, no_wheel_error, package_argument, print_resolution
 from wheelmill.cli.shared.commands import JsonOption, print_json, say
 from wheelmill.cli.shared.options import TargetOptions, requirements_of, with_groups
+from wheelmill.client.choose.resolve import read_facts, resolve
 from wheelmill.client.install.import_test import name_sections
 from wheelmill.errors import FindingsError, UsageError, WheelmillError
+from wheelmill.installers.uv import find_uv, run_installer
 from wheelmill.system.progress import number_of
+from wheelmill.web.budget import Budget
 
 if TYPE_CHECKING:
     from wheelmill.cli.client.outputs import Doctor
@@ -95,10 +98,8 @@ def _content(examination: Examination) -> Doctor:
 def _examine(
     target: TargetOptions, search: SearchOptions, project: Project | None, lock: Path | None, *, all_hashes: bool
 ) -> Examination:
-    from wheelmill.client.choose.resolve import read_facts
     from wheelmill.client.doctor.examination import examine
     from wheelmill.client.doctor.inventory import read_environment
-    from wheelmill.web.budget import Budget
 
     search.search(project)  # its indexes may have credentials
     environment = target.detect()
@@ -107,7 +108,8 @@ def _examine(
             environment, read_facts(), started_in=Path.cwd(), all_hashes=all_hashes, progress=shown
         )
     budget = None if search.offline else Budget(search.timeout)  # a new one for each examination that --fix makes
-    return examine(examined, project, lock, budget, uv=_uv())
+    program = "uv" if shutil.which("uv") else find_uv()
+    return examine(examined, project, lock, budget, uv=str(program) if program else None)
 
 
 def _project(target: ProjectOptions) -> Project | None:
@@ -123,7 +125,6 @@ def _project(target: ProjectOptions) -> Project | None:
 
 def _examine_choice(packages: Sequence[str], target: TargetOptions, search: SearchOptions) -> Examination:
     """Choose wheels and download them into the cache, which checks their hashes."""
-    from wheelmill.client.choose.resolve import resolve
     from wheelmill.client.doctor.examination import Examination, defects_of_wheel
     from wheelmill.client.doctor.remedies import Remedy
 
@@ -154,12 +155,8 @@ def _print_examination(examination: Examination) -> None:
 def _remedy_faults(
     examination: Examination, examine: Callable[[], Examination], target: TargetOptions, *, ask: bool
 ) -> Examination:
-    """Run the commands that remedy faults, and examine again after each; none is run twice.
-
-    If a command for a fault fails, the others for it are rolled back; wheelmill's own commands roll back by themselves.
-    """
+    """Run the commands that remedy faults, each once and undone if one for a fault fails, and examine again."""
     from wheelmill.client.doctor.remedies import started_as
-    from wheelmill.installers.uv import run_installer
 
     tried: set[Remedy] = set()
     while remedy := next((each for _, each in examination.faults if each.commands and each not in tried), None):
@@ -188,10 +185,3 @@ def _agrees_to(question: str) -> bool:
     except typer.Abort:
         say("")  # the line of the question
         raise KeyboardInterrupt from None
-
-
-def _uv() -> str | None:
-    """Return uv as the user would call it: by name if it is on PATH."""
-    from wheelmill.installers.uv import find_uv
-
-    return "uv" if shutil.which("uv") else str(program) if (program := find_uv()) else None

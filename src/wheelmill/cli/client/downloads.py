@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from wheelmill.cli.client.resolve import SearchOptions
 from wheelmill.cli.shared.commands import Waiting, say, say_warning
 from wheelmill.cli.shared.terminal import STDERR
 from wheelmill.client.install.wheel_cache import AT_ONCE, WheelCache
+from wheelmill.installers.index_settings import configured_index
 from wheelmill.system.folders import temporary_folder
 from wheelmill.system.progress import Progress, size
 
@@ -82,9 +84,6 @@ def download_bars() -> Iterator[Progress]:
 @contextmanager
 def wheel_cache(search: SearchOptions) -> Iterator[WheelCache]:
     """Open the cache of wheels, and show downloads into it while the context is open."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    from wheelmill.installers.index_settings import configured_index
     from wheelmill.web.client import ATTENDED, Web
 
     search.search()  # the URLs of sources may have credentials

@@ -1,7 +1,4 @@
-"""``wheelmill explain`` and ``available``: the wheels of a package.
-
-They are the nearest to a target with every reason against them, or all for a platform by CUDA, torch and Python.
-"""
+"""``wheelmill explain`` and ``available``: the nearest wheels of a package with every reason against them, or all."""
 
 from __future__ import annotations
 
@@ -18,11 +15,12 @@ from wheelmill.cli.shared.options import TargetOptions, projects_of, requirement
 from wheelmill.client.choose.choice import no_wheel_of
 from wheelmill.client.choose.explain import Assessment, Explanation, Offer, find_offer, has_namesake
 from wheelmill.client.choose.explain import explain as explain_requirement
-from wheelmill.client.records import Mismatch, WheelInspection
-from wheelmill.client.variants.explain import explain_variants
+from wheelmill.client.records import Candidate, Mismatch, Search, TargetEnvironment, WheelInspection
+from wheelmill.client.variants.explain import VariantExplanation, VariantVerdict, explain_variants
 from wheelmill.client.variants.machine import property_text
 from wheelmill.names import StableTorch
 from wheelmill.system.progress import number_of, size
+from wheelmill.wheel.findings import some_of
 from wheelmill.wheel.label import torch_in_json, words_for
 
 if TYPE_CHECKING:
@@ -37,8 +35,6 @@ if TYPE_CHECKING:
         ExplainVariants,
         Refusal,
     )
-    from wheelmill.client.records import Candidate, Search, TargetEnvironment
-    from wheelmill.client.variants.explain import VariantExplanation, VariantVerdict
 
 
 _NEAREST: Final = 10
@@ -78,8 +74,6 @@ def explain(
     elif explanation.verdicts:
         print("\n".join(lines))
         if cached := [each.source for each in explanation.sources if each.cached]:
-            from wheelmill.wheel.findings import some_of
-
             print(f"from the cache: {some_of(cached)}; --refresh asks again")
     if not explanation.verdicts:
         project = canonicalize_name(wanted.name)

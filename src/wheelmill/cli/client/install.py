@@ -29,7 +29,13 @@ from wheelmill.cli.shared.commands import say
 from wheelmill.cli.shared.options import SignerOption, TargetOptions, project_here, requirements_of, with_groups
 from wheelmill.client.choose.resolve import read_facts
 from wheelmill.client.environment.detect import active_environment, is_ours
-from wheelmill.client.install.installer import Installation
+from wheelmill.client.install.installer import (
+    Installation,
+    install_chosen,
+    interpreter_of,
+    needs_of_choices,
+    needs_of_wheels,
+)
 from wheelmill.errors import FindingsError, UsageError
 from wheelmill.system.progress import number_of
 from wheelmill.wheel.name import WheelName
@@ -60,8 +66,6 @@ def install(
 
     Every wheel's hash is checked before anything is installed; exits with 9 if one differs.
     """
-    from wheelmill.client.install.installer import install_chosen, interpreter_of, needs_of_choices
-
     if bool(requirements) == bool(lock):
         raise UsageError("packages-or-lock", "give either packages or --lock FILE")
     if lock:
@@ -121,11 +125,7 @@ def sync(
 def _place_to_change(
     target: TargetOptions, given: Path | None = None, *, exactly: bool = False
 ) -> tuple[TargetOptions, InstallPlace]:
-    """Find the environment to change, and refuse one that is not the project's unless it was named.
-
-    Packages may be added to an active environment or a global Python, if they are the only ones; only an exact
-    installation removes packages.
-    """
+    """Find the environment to change; one that is not the project's must be named, or only get more packages."""
     from wheelmill.client.project.tool_project import ToolProject
 
     if target.python_path:
@@ -160,7 +160,6 @@ def _install_locked(
     attested: bool = False,
     dry_run: bool,
 ) -> tuple[EnvironmentChange, Installation]:
-    from wheelmill.client.install.installer import interpreter_of, needs_of_wheels
     from wheelmill.client.lock.files import (
         content_for,
         describe_forms,

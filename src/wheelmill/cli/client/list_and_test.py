@@ -16,6 +16,7 @@ from wheelmill.client.install.import_test import Trial, find_compiled_projects, 
 from wheelmill.client.install.installer import interpreter_of
 from wheelmill.errors import FindingsError, UsageError
 from wheelmill.names import ProjectName
+from wheelmill.system import own_installation
 from wheelmill.wheel.label import torch_in_json, words_for
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ def test(
     Exits with 9 when one fails, or when nothing of what the project asks for is installed.
     """
     from wheelmill.config.load import load_config
-    from wheelmill.system import own_installation
 
     project = project_here(changes=target.python_path is None)
     is_own = target.python_path is None or target.python_path.absolute() == project.find_python()

@@ -1,7 +1,4 @@
-"""Objects that the client's commands print with ``--json``: docs/reference is made from these types.
-
-Null stands for unknown.
-"""
+"""Types of the objects that the client's commands print with ``--json``, as in docs/reference; null is unknown."""
 
 from __future__ import annotations
 

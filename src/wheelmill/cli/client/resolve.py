@@ -15,13 +15,16 @@ from wheelmill.cli.shared.commands import JsonOption, Waiting, print_json, say, 
 from wheelmill.cli.shared.options import SignerOption, TargetOptions, requirements_of, signer_of, with_groups
 from wheelmill.client.choose.finder import known_projects
 from wheelmill.client.choose.resolve import resolve as resolve_requirements
+from wheelmill.client.project.find import find_existing_project
 from wheelmill.client.records import Choice, Resolution, Search, Source, SourceOutcome, Unresolved, messages_of
 from wheelmill.client.sources.pages import open_cache
 from wheelmill.client.sources.sources import keep_credentials, read_sources
 from wheelmill.errors import NetworkError, NoWheelError, UsageError, WheelmillError
 from wheelmill.names import TORCH, ProjectName, StableTorch, project_name
+from wheelmill.system.files import write_bytes
 from wheelmill.system.progress import number_of, size
 from wheelmill.web.budget import TIMEOUT_S, Budget
+from wheelmill.wheel.findings import some_of
 from wheelmill.wheel.label import torch_in_json, words_for
 
 if TYPE_CHECKING:
@@ -78,8 +81,6 @@ class SearchOptions:
 
     def search(self, project: Project | None = None) -> Search:
         """Return the options and the sources of a project, by default the nearest, as a `Search` of the client."""
-        from wheelmill.client.project.find import find_existing_project
-
         if self.offline and (self.refresh or self.no_cache):
             raise UsageError("options-conflict", "--offline needs the cache: leave out --refresh and --no-cache")
         if self.allow_other_torch and self.no_look:
@@ -129,8 +130,6 @@ def search(
     as_json: JsonOption = False,
 ) -> None:
     """List the sources of wheels, with their packages, descriptions and addresses."""
-    from wheelmill.wheel.findings import some_of
-
     options = where.search()
     with open_cache(options) as cache:
         known = read_sources(options, cache)
@@ -215,10 +214,7 @@ def no_wheel_error(resolutions: Sequence[Resolution]) -> NoWheelError | NetworkE
 
 
 def absence_error(missing: Iterable[ProjectName], outcomes: Iterable[SourceOutcome]) -> NoWheelError | NetworkError:
-    """Make the error for projects without a wheel, which a source that did not answer may have.
-
-    ``outcomes`` are those of sources for these projects and others.
-    """
+    """Make the error for projects without a wheel, which a source in ``outcomes`` that did not answer may have."""
     names = frozenset(missing)
     projects = ", ".join(sorted(names))
     asked = [each for each in outcomes if each.project in names]
@@ -285,8 +281,6 @@ def say_warnings(warnings: Iterable[str], outcomes: Iterable[SourceOutcome]) -> 
 
 def print_outcomes(outcomes: Iterable[SourceOutcome]) -> None:
     """Print the outcome of each source, and one line for all those without an answer for the same reason."""
-    from wheelmill.wheel.findings import some_of
-
     alike: dict[object, list[SourceOutcome]] = {}
     for outcome in outcomes:
         alike.setdefault((outcome.outcome, outcome.detail) if outcome.outcome.is_open else outcome.source, []).append(
@@ -328,7 +322,6 @@ def _choice_content(choice: Choice) -> Chosen:
 
 def _write_text(resolution: Resolution, name: str, output: Path | None) -> None:
     from wheelmill.client.project.change import new_project_text
-    from wheelmill.system.files import write_bytes
 
     try:
         text = new_project_text(resolution, project_name(name))

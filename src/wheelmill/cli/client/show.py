@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from wheelmill.cli.shared.commands import JsonOption, print_json
+from wheelmill.cli.shared.options import TargetOptions
 from wheelmill.client.choose.wheel_summary import (
     CodeInside,
     CodeSummary,
@@ -22,6 +23,7 @@ from wheelmill.client.variants.machine import property_text
 from wheelmill.errors import UsageError
 from wheelmill.system.process import printable
 from wheelmill.system.progress import number_of, size
+from wheelmill.web.budget import TIMEOUT_S
 from wheelmill.wheel.build_facts import BuildFacts, Sbom, SourceFacts
 from wheelmill.wheel.findings import some_of
 from wheelmill.wheel.gpu_code import KernelReader
@@ -43,23 +45,15 @@ def _comparison(wheel: WheelFacts, other: WheelFacts) -> Iterator[str]:
     """Yield a line for each part of either wheel: packed as a whole, then unpacked by content."""
     yield wheel["filename"]
     yield f"beside {other['filename']}"
-    parts, of_other = _parts(wheel), _parts(other)
-    for name in dict.fromkeys((_PACKED, *_gpu_code(wheel), *_gpu_code(other), *parts, *of_other)):
-        yield f"  {name:<18}{_size_of(name, parts, wheel):>10}{_size_of(name, of_other, other):>12}"
-
-
-def _gpu_code(facts: WheelFacts) -> Iterable[str]:
-    return facts["sizes"].gpu_code if facts["sizes"] else ()
+    gpu_code = (name for facts in (wheel, other) if facts["sizes"] for name in facts["sizes"].gpu_code)
+    columns = [(_parts(facts), "-" if facts["sizes"] else "not read") for facts in (wheel, other)]
+    for name in dict.fromkeys((_PACKED, *gpu_code, *columns[0][0], *columns[1][0])):
+        first, second = (size(parts[name]) if name in parts else absent for parts, absent in columns)
+        yield f"  {name:<18}{first:>10}{second:>12}"
 
 
 def _parts(facts: WheelFacts) -> Mapping[str, int]:
     return {_PACKED: facts["size"], **(facts["sizes"].parts if facts["sizes"] else {})}
-
-
-def _size_of(name: str, parts: Mapping[str, int], facts: WheelFacts) -> str:
-    if name in parts:
-        return size(parts[name])
-    return "-" if facts["sizes"] else "not read"
 
 
 _MAX_SYMBOLS: Final = 100
@@ -89,7 +83,6 @@ def show(
     """
     if not (wheel.endswith(WHEEL_SUFFIX) or {"/", "\\", ":"} & {*wheel} or Path(wheel).exists()):
         from wheelmill.cli.client.list_and_test import print_installed
-        from wheelmill.cli.shared.options import TargetOptions
 
         print_installed([wheel], TargetOptions(), as_json=as_json)
         return
@@ -112,7 +105,6 @@ def show(
 def _contents_of(wheel: str, *, kernels: bool) -> WheelContents:
     budget = CodeBudget(kernels=KernelReader() if kernels else None)
     if wheel.lower().startswith(("http://", "https://")):
-        from wheelmill.web.budget import TIMEOUT_S
         from wheelmill.web.client import ATTENDED, Web
 
         with Web(retries=ATTENDED, seconds=TIMEOUT_S) as web:
@@ -139,8 +131,10 @@ def _lines(contents: WheelContents) -> Iterator[tuple[str, str]]:
     yield from (("variant", text) for text in _variants(facts["variants"]))
     if facts["driver"]:
         yield "driver", f"{facts['driver']} or newer, on Linux"
-    yield "requires", ", ".join(_requirements(facts)) or "nothing"
-    yield "licence", _licence(facts)
+    python = [] if facts["requires_python"] is None else [f"Python {facts['requires_python']}"]
+    yield "requires", ", ".join([*python, *facts["requires_dist"]]) or "nothing"
+    licence = facts["licence"] or (facts["built"].licence if facts["built"] else None) or "not stated"
+    yield "licence", f"{licence}; {', '.join(facts['licence_files']) or 'no licence file inside'}"
     if contents.code is None:
         yield "code", "not read: more than is read from a server; download the wheel to see it"
     else:
@@ -168,16 +162,6 @@ def _variants(variants: Mapping[str, Properties]) -> Iterator[str]:
             for feature, values in features.items()
         )
         yield "; ".join((label, *asked))
-
-
-def _requirements(facts: WheelFacts) -> list[str]:
-    python = [f"Python {facts['requires_python']}"] if facts["requires_python"] is not None else []
-    return [*python, *facts["requires_dist"]]
-
-
-def _licence(facts: WheelFacts) -> str:
-    said = facts["licence"] or (facts["built"].licence if facts["built"] else None) or "not stated"
-    return f"{said}; {', '.join(facts['licence_files']) or 'no licence file inside'}"
 
 
 def _code_lines(code: CodeSummary) -> Iterator[tuple[str, str]]:

@@ -26,9 +26,9 @@ from wheelmill.cli.factory.inputs import (
     use_clones,
 )
 from wheelmill.cli.shared.commands import JsonOption, print_json, say
-from wheelmill.cli.shared.options import CONFIG_VARIABLE
+from wheelmill.cli.shared.options import CONFIG_VARIABLE, ProjectsArgument
 from wheelmill.cli.shared.terminal import STDOUT
-from wheelmill.config.container_builder import installed_builder
+from wheelmill.config.consistency import contradictions
 from wheelmill.config.load import COMPATIBILITY, FACTS, IMAGES, facts_json, generated_files, lock_path
 from wheelmill.config.lock import lock_changes, lock_packages, newer_versions, write_lock
 from wheelmill.config.maintenance.amend import Difference, keep_packages
@@ -47,7 +47,8 @@ from wheelmill.config.maintenance.images import (
     write_image_differences,
 )
 from wheelmill.config.maintenance.published import read_symbols, stale_torches
-from wheelmill.config.model import Config
+from wheelmill.config.model.config import Config
+from wheelmill.config.model.container_builder import installed_builder
 from wheelmill.config.model.files import Images
 from wheelmill.errors import ConfigurationError, FindingsError, IntegrityError, UsageError
 from wheelmill.names import CudaVersion, ProjectName
@@ -242,8 +243,6 @@ def check(
 
     Files are compared with each other, too: a CUDA needs an image, a torch its symbols.
     """
-    from wheelmill.config.consistency import contradictions
-
     config = config_at(directory, check_ranges=True)
     if faults := contradictions(config, place_at(directory)):
         raise ConfigurationError(faults)
@@ -256,9 +255,7 @@ def check(
 
 @app.command()
 def lock(
-    projects: Annotated[
-        list[str] | None, typer.Argument(help="Packages; all by default.", metavar="[PROJECT...]")
-    ] = None,
+    projects: ProjectsArgument = None,
     directory: ConfigOption = None,
     clone: CloneOption = None,
     upgrade: Annotated[bool, typer.Option("--upgrade", help="Look up again what is already locked.")] = False,  # noqa: FBT002

@@ -1,7 +1,4 @@
-"""``wheelmill config add`` and ``init``: an entry of packages.yml, or the files of a package's own factory.
-
-An entry is made from a source or from a package request.
-"""
+"""``wheelmill config add`` and ``init``: an entry of packages.yml, or the files of a package's own factory."""
 
 from __future__ import annotations
 
@@ -21,7 +18,9 @@ from wheelmill.cli.shared.options import with_groups
 from wheelmill.config.load import OWN, load_compatibility, load_config, lock_path
 from wheelmill.config.lock import lock_packages, write_lock
 from wheelmill.config.maintenance.amend import amend, entry_text, without_defaults
-from wheelmill.config.model import Config
+from wheelmill.config.maintenance.request import WORKFLOW, own_text, read_request, survey_request, workflow_text
+from wheelmill.config.model.config import Config
+from wheelmill.config.survey.entry import Guess, survey_checkout, survey_project
 from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName
 from wheelmill.plan.matrix import make_plan
@@ -32,7 +31,6 @@ from wheelmill.system.own_installation import installed_from
 
 if TYPE_CHECKING:
     from wheelmill.cli.factory.outputs import ConfigAdd
-    from wheelmill.config.survey.entry import Guess
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,9 +146,6 @@ def add(
 
     Prints every guess with the source line behind it. Exits with 2 if a project needs no build, and says why.
     """
-    from wheelmill.config.maintenance.request import read_request, survey_request
-    from wheelmill.config.survey.entry import survey_project
-
     if bool(project) == bool(origin.issue):
         raise UsageError("nothing-named", "name a project or a git repository, or an issue with --from-issue")
     file = config_to_change(options.directory).file  # one with faults is refused before a source is fetched
@@ -209,9 +204,6 @@ def init(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the files, and write nothing.")] = False,
 ) -> None:
     """Write wheelmill.yml, its lock and a workflow, so that a package's own repository builds its wheels."""
-    from wheelmill.config.maintenance.request import WORKFLOW, own_text, workflow_text
-    from wheelmill.config.survey.entry import survey_checkout
-
     survey = survey_checkout(directory, name=name, version=version)
     _say_guesses(survey.guesses)
     repository, reference = _split(source) if source else _installed_from()
@@ -247,10 +239,7 @@ def _say_next_steps(name: str, files: Iterable[Path]) -> None:
 
 
 def _refuse_others(contents: Mapping[Path, bytes | None], directory: Path) -> None:
-    """Refuse to overwrite files below a folder, except those with the new content: an interrupted command left them.
-
-    None stands for a path where no file may be.
-    """
+    """Refuse to overwrite files, except with the same content, as after an interruption; None stands for no file."""
     folders = {folder for path in contents for folder in path.parents if directory in folder.parents}
     others = [folder for folder in folders if os.path.lexists(folder) and (folder.is_symlink() or not folder.is_dir())]
     others += [

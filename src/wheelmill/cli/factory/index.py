@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
+from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, assert_never
+from typing import TYPE_CHECKING, Annotated, Final
 from urllib.parse import urlsplit
 
 import typer
@@ -32,15 +33,15 @@ from wheelmill.cli.factory.inputs import (
     store_at,
 )
 from wheelmill.cli.shared.commands import JsonOption, print_json, say, say_warning
-from wheelmill.cli.shared.options import of_a_size, signer_of, with_groups
+from wheelmill.cli.shared.options import of_a_size, projects_of, signer_of, with_groups
 from wheelmill.cli.shared.terminal import STDOUT, progress
 from wheelmill.config.load import load_compatibility, load_listing
-from wheelmill.conformance.report import ReportedFinding, findings_of, legible
+from wheelmill.conformance.report import ReportedFinding, findings_of, junit_of, legible, sarif_of
 from wheelmill.conformance.rule import ConformanceReport
 from wheelmill.errors import FindingsError, UsageError
 from wheelmill.index.serve import project_lists_below, root_of, serve_folder
 from wheelmill.index.tree import SOURCES
-from wheelmill.names import ProjectName, project_name
+from wheelmill.names import ProjectName
 from wheelmill.system.progress import SYSTEM_CLOCK, number_of
 from wheelmill.web.credentials import Origin
 
@@ -200,10 +201,7 @@ def _place_of(previous: str | None) -> str | None:
 
 
 def _deployed_at(place: str | None, *, may_be_new: bool) -> ReadDeployed:
-    """Make the reader of the site at a folder or URL; it runs under the lease of the new site.
-
-    `may_be_new` accepts a place without a site.
-    """
+    """Make the reader of the site at a folder or URL; `may_be_new` accepts a place without a site."""
     from wheelmill.index.deployed import Deployed, deployed_wheels
 
     if place is None:
@@ -280,10 +278,7 @@ def check(
 
     if as_json and form is not Format.TEXT:
         raise UsageError("options-conflict", f"--json and --format {form} are two forms; give one of them")
-    try:
-        projects = list(dict.fromkeys(map(project_name, sample.project or ())))
-    except ValueError as error:
-        raise UsageError("project-name-invalid", f"--project: {error}") from None
+    projects = projects_of(sample.project or (), "--project: ")
     with progress() as shown:
         if "://" in target:
             report = check_url(
@@ -319,17 +314,9 @@ def _print_report(report: ConformanceReport, form: Format) -> None:
             }
             print_json(content)
         case Format.SARIF:
-            from importlib.metadata import version
-
-            from wheelmill.conformance.report import sarif_of
-
             print(json.dumps(sarif_of(report, version=version("wheelmill")), indent=2))
         case Format.JUNIT:
-            from wheelmill.conformance.report import junit_of
-
             print(junit_of(report))
-        case _:
-            assert_never(form)
 
 
 def _content(finding: ReportedFinding) -> IndexFinding:

@@ -1,8 +1,4 @@
-"""Options that several commands of the factory share, and opening what they name.
-
-They name cells of the matrix, a configuration, a store or a sandbox. A command that publishes reports the publication
-and exits accordingly.
-"""
+"""Options that several commands of the factory share, and the configuration, store or sandbox that they name."""
 
 from __future__ import annotations
 
@@ -17,11 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar, get_args
 
 import typer
 
+from wheelmill.build.compiler_cache import import_caches
+from wheelmill.build.environment import has_toolkit
 from wheelmill.cli.shared.commands import say, say_warning
 from wheelmill.cli.shared.options import CONFIG_VARIABLE, attestation_option, of_a_run, of_a_size
-from wheelmill.config.container_builder import installed_builder
 from wheelmill.config.load import OWN, PACKAGES, is_file_of_packages, load_config
-from wheelmill.config.model import Config, Topic
+from wheelmill.config.model.config import Config
+from wheelmill.config.model.container_builder import installed_builder
+from wheelmill.config.model.package import Topic
 from wheelmill.errors import ReleaseError, TimeOverError, UsageError
 from wheelmill.names import (
     Architecture,
@@ -40,7 +39,7 @@ from wheelmill.system import git, locks, own_installation
 from wheelmill.system.own_installation import own_origin
 from wheelmill.system.progress import SYSTEM_CLOCK, number_of
 from wheelmill.system.sandbox import check_confinement
-from wheelmill.wheel.platforms import AUTO_POLICY, PUBLISHED_POLICY
+from wheelmill.wheel.platforms import AUTO_POLICY, PUBLISHED_POLICY, policy_names
 
 if TYPE_CHECKING:
     from wheelmill.build.builder import Builder
@@ -124,10 +123,7 @@ def _topic(text: str) -> Topic:
 
 
 def read_values(option: str, texts: Sequence[str] | None, parse: Callable[[str], Value]) -> tuple[Value, ...]:
-    """Read the values of an option that may be repeated and may hold commas, each once.
-
-    An empty text is no value: workflows pass one for an input that was left out. `parse` raises a ValueError.
-    """
+    """Read the values of an option, each once; an empty text, as of an input that a workflow left out, is none."""
     given = [text for text in texts or () if text]
     words = [word.strip() for text in given for word in text.split(",")]
     if given and not any(words):
@@ -240,11 +236,7 @@ def use_clones(option: Sequence[str] | None) -> Iterator[None]:
 
 
 def store_at(text: str, *, option: str = "--store", must_exist: bool = False, base_url: str | None = None) -> Store:
-    """Open a store: ``dir:PATH``, ``github:OWNER/REPO`` or ``s3:BUCKET/PREFIX``.
-
-    A missing folder is a store without releases, unless it `must_exist`. `base_url` is the public URL above a bucket's
-    wheels; None if it is the address of the S3 API.
-    """
+    """Open a store; a missing folder has no releases, unless it `must_exist`. `base_url` is above a bucket's wheels."""
     kind, _, place = text.partition(":")
     if kind == "dir" and place:
         directory = Path(place)
@@ -351,14 +343,9 @@ class PlaceOptions:
         return wanted if own else replace(wanted, builder=installed_builder())
 
     def resolve_policy(self) -> str:
-        """Check the platform policy before hours are spent on a build for it.
-
-        In a container the published policy is the default, elsewhere the oldest that auditwheel grants.
-        """
+        """Check the platform policy before hours are spent; by default, containers build for the published one."""
         if self.policy is None:
             return AUTO_POLICY if self.sandbox is SandboxKind.LOCAL else PUBLISHED_POLICY
-        from wheelmill.wheel.platforms import policy_names  # needs the factory extra
-
         if self.policy != AUTO_POLICY and self.policy not in (known := policy_names()):
             raise UsageError(
                 "policy-unknown",
@@ -380,8 +367,6 @@ class PlaceOptions:
 
     def can_build(self, target: BuildTarget, config: Config) -> bool:
         """True if there is a compiler for a target."""
-        from wheelmill.build.environment import has_toolkit  # needs the factory extra
-
         cuda = target.cell.cuda
         return has_toolkit(cuda, target.toolkit) if self.sandbox is SandboxKind.LOCAL else cuda in config.images.cuda
 
@@ -446,8 +431,6 @@ class BuildOptions(PlaceOptions):
     def limited_builder(self, config: Config) -> Builder:
         """Make the builder of wheels, with the given limits and what other jobs compiled."""
         if self.cache_from:
-            from wheelmill.build.compiler_cache import import_caches  # needs the factory extra
-
             say(f"{number_of(import_caches(self.cache_from), 'object')} of other jobs taken up")
         return self.builder(config, memory=int(self.memory * (1 << 30)) if self.memory else None, cpus=self.cpus)
 

@@ -25,12 +25,14 @@ from wheelmill.cli.factory.inputs import (
     store_at,
 )
 from wheelmill.cli.shared.commands import JsonOption, print_json, say, say_warning
-from wheelmill.cli.shared.options import of_a_run, with_groups
+from wheelmill.cli.shared.options import ProjectsArgument, of_a_run, with_groups
 from wheelmill.cli.shared.terminal import STDOUT
 from wheelmill.config.maintenance.amend import added_torches, changed_since
-from wheelmill.config.model import Config
+from wheelmill.config.model.config import Config
 from wheelmill.errors import BuildError, UsageError
 from wheelmill.names import ProjectName, ReleaseTag, TorchVersion
+from wheelmill.pipeline.chain import begin_run
+from wheelmill.pipeline.matrix_plan import cell_content, matrix_content
 from wheelmill.plan.groups import (
     MACHINES,
     TYPICAL_SECONDS,
@@ -43,17 +45,7 @@ from wheelmill.plan.groups import (
 )
 from wheelmill.plan.matrix import Missing, find_missing, make_plan
 from wheelmill.plan.sample import sample_of, with_sample
-from wheelmill.plan.targets import (
-    PLAN_SCHEMA,
-    BuildTarget,
-    Cell,
-    FailureOf,
-    Filters,
-    Obstacle,
-    PastBuilds,
-    Plan,
-    Skip,
-)
+from wheelmill.plan.targets import PLAN_SCHEMA, BuildTarget, Cell, FailureOf, Filters, Obstacle, PastBuilds, Plan, Skip
 from wheelmill.release.ledger.records import LedgerRun
 from wheelmill.release.ledger.releases import published
 from wheelmill.release.store import Store
@@ -173,20 +165,15 @@ def report_skips(plan: Plan, filters: Filters) -> None:
 
 
 def check_all_buildable(plan: Plan, projects: Sequence[ProjectName]) -> None:
-    """Check that each project has a wheel: to build, published, in another run, or one whose build failed before.
-
-    Raises BuildError if every cell of a project has another obstacle.
-    """
+    """Raise BuildError unless each project has a wheel: to build, published, in another run, or one that failed."""
     settled = {Obstacle.PUBLISHED, Obstacle.CLAIMED, Obstacle.FAILED}
     started = {target.cell.project for target in plan.targets}
     started.update(skip.cell.project for skip in plan.skips if skip.obstacle in settled)
     if unbuildable := [project for project in projects if project not in started]:
-        reasons = (_why([skip for skip in plan.skips if skip.cell.project == project]) for project in unbuildable)
+        reasons = {name: _why([skip for skip in plan.skips if skip.cell.project == name]) for name in unbuildable}
         raise BuildError(
             "nothing-to-build",
-            "\n".join(
-                f"{project}: no wheel can be built ({why})" for project, why in zip(unbuildable, reasons, strict=True)
-            ),
+            "\n".join(f"{project}: no wheel can be built ({why})" for project, why in reasons.items()),
             hint="'wheelmill plan' lists what can be",
         )
 
@@ -238,7 +225,7 @@ class PartOptions:
     def narrow(self, wanted: Filters, config: Config) -> Filters:
         """Restrict the filters to the named groups, and to packages that changed."""
         groups = read_values("--group", self.group, str)
-        changed = changed_since(config, self.since, say) if self.since else None
+        changed = changed_since(config, self.since, say_warning) if self.since else None
         return replace(wanted, groups=groups, changed=changed, everything=self.everything)
 
     def plan(
@@ -295,8 +282,6 @@ class ChainOptions:
         """Make a plan, and claim its groups for the run, if one is named."""
         if not self.run:
             return plan_without({})
-        from wheelmill.pipeline.chain import begin_run  # needs the factory extra
-
         now = datetime.now(UTC).replace(microsecond=0)
         record = before or LedgerRun(attempt=1, filters=filters, groups=(), since=now)
         record = replace(record, since=now, continues=self.continues or None)
@@ -323,9 +308,7 @@ class OutputOptions:
 
 @with_groups
 def plan(
-    projects: Annotated[
-        list[str] | None, typer.Argument(help="Packages; all by default.", metavar="[PROJECT...]")
-    ] = None,
+    projects: ProjectsArgument = None,
     *,
     filters: FilterOptions,
     where: PlaceOptions,
@@ -356,8 +339,6 @@ def plan(
     missing = find_missing(planned, state.cells)
     cost = estimate(planned, past, runners=output.runners)
     if output.matrix:
-        from wheelmill.pipeline.matrix_plan import matrix_content
-
         unreleased = before.unreleased if before else {}
         print_json(matrix_content(planned, releases.quotas, past, unreleased, revision, force=wanted.force))
         if not planned.targets and not before:
@@ -386,8 +367,6 @@ def _content(planned: Plan, missing: Iterable[Missing], cost: Estimate) -> PlanC
 
 def plan_content(planned: Plan) -> Planned:
     """Return a plan as JSON, of which each wheel is made as it is written."""
-    from wheelmill.pipeline.matrix_plan import cell_content
-
     return {
         "targets": (
             {

@@ -72,10 +72,7 @@ class GateOptions:
     ] = None
 
     def gate(self, directory: Path, planned: MatrixPlan | None, max_size: int | None) -> Gate:
-        """Make the gate for wheels that were delivered with their attestations to a folder.
-
-        Without a plan, a wheel need only agree with itself. A wheel must stay under `max_size` bytes, if given.
-        """
+        """Make the gate for wheels and attestations in a folder; without a plan, they agree with themselves alone."""
         from wheelmill.pipeline.attested import attested_in  # needs the factory extra
         from wheelmill.pipeline.gate import Gate, GpuTrials
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
-from wheelmill.build.provenance import known_failures
+from wheelmill.build.provenance import Provenance, known_failures
 from wheelmill.cli.factory.inputs import (
     BASE_URL_VARIABLE,
     BuildOptions,
@@ -38,9 +38,10 @@ from wheelmill.cli.shared.options import TargetOptions, requirements_of, with_gr
 from wheelmill.cli.shared.terminal import progress
 from wheelmill.config.fields import Unquoted
 from wheelmill.config.maintenance.amend import amend
-from wheelmill.config.model import Config
+from wheelmill.config.model.config import Config
 from wheelmill.errors import BuildError, CompileError, ReleaseError, SmokeError, TimeIsOver, UsageError, WheelmillError
 from wheelmill.names import ProjectName, PythonVersion, ReleaseTag
+from wheelmill.pipeline.summary import ReportedFailure
 from wheelmill.plan.matrix import find_missing, make_plan
 from wheelmill.plan.sample import smallest_sample_of
 from wheelmill.plan.targets import Cell, FailureOf, Filters, Plan
@@ -48,7 +49,6 @@ from wheelmill.release.ledger.releases import published
 from wheelmill.system.progress import number_of, time_limit
 
 if TYPE_CHECKING:
-    from wheelmill.build.provenance import Provenance
     from wheelmill.cli.factory.outputs import RunContent
     from wheelmill.pipeline.run import RunOutcome
 
@@ -155,10 +155,7 @@ def plan_run(
     failed: FailureOf,
     sampled: Callable[[Plan], Plan] | None = None,
 ) -> Plan:
-    """Plan a run, and report its skips and the packages without which its wheels cannot be tested.
-
-    `sampled` reduces the plan to a few targets that stand for the others.
-    """
+    """Plan a run, reduced by `sampled`, and report its skips and what its wheels cannot be tested without."""
     planned = make_plan(config, wanted, published, failed)
     planned = sampled(planned) if sampled else planned
     report_skips(planned, wanted)
@@ -176,8 +173,6 @@ def plan_run(
 
 
 def _content(planned: Plan, outcome: RunOutcome) -> RunContent:
-    from wheelmill.pipeline.summary import ReportedFailure  # needs the factory extra
-
     return {
         "schema": "wheelmill.run/1",
         **plan_content(planned),

@@ -14,13 +14,14 @@ import typer
 from wheelmill.cli.factory.inputs import DEFAULT_STORE, ConfigOption, PlaceOptions, StoreOption, config_at, store_at
 from wheelmill.cli.shared.commands import JsonOption, print_json, say_warning
 from wheelmill.cli.shared.options import of_a_run, with_groups
+from wheelmill.pipeline.chain import end_run, known_failures_in
+from wheelmill.pipeline.summary import Published, Summary, refused_in, summary_of
+from wheelmill.pipeline.summary_text import RunText, markdown_of, notice_of
 from wheelmill.release.ledger.releases import published
 from wheelmill.system.git import pushed_tag
 
 if TYPE_CHECKING:
     from wheelmill.cli.factory.outputs import SummaryContent
-    from wheelmill.pipeline.summary import Summary
-    from wheelmill.pipeline.summary_text import RunText
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,9 +59,6 @@ def summary(
     as_json: JsonOption = False,
 ) -> None:
     """Summarise the jobs of a plan in Markdown: what they built, what failed and how, and what is left."""
-    from wheelmill.pipeline.summary import summary_of  # needs the factory extra
-    from wheelmill.pipeline.summary_text import markdown_of, notice_of
-
     if ending.run:
         summary, run = _end_run(ending.run, ending, where, plan, reports)
     else:
@@ -85,10 +83,6 @@ def summary(
 
 def _end_run(run: str, options: RunOptions, where: PlaceOptions, plan: Path, reports: Path) -> tuple[Summary, RunText]:
     """Compare the reports with published wheels, and end the run in the ledger."""
-    from wheelmill.pipeline.chain import end_run, known_failures_in  # needs the factory extra
-    from wheelmill.pipeline.summary import Published, refused_in, summary_of
-    from wheelmill.pipeline.summary_text import RunText
-
     configuration = config_at(options.config)
     releases = store_at(options.store)
     builder = where.builder(configuration)
@@ -112,9 +106,6 @@ def _end_run(run: str, options: RunOptions, where: PlaceOptions, plan: Path, rep
 
 
 def _address_of(run: str) -> str | None:
-    """Return the address of a run's logs; None outside of GitHub.
-
-    https://docs.github.com/en/actions/reference/workflows-and-actions/variables#default-environment-variables
-    """
+    """Return the address of a run's logs, by variables as in `pushed_tag`; None outside of GitHub."""
     server, repository = (os.environ.get(f"GITHUB_{name}") for name in ("SERVER_URL", "REPOSITORY"))
     return f"{server}/{repository}/actions/runs/{run}" if server and repository else None

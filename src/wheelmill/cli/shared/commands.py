@@ -68,10 +68,7 @@ class CommandsWithDefault(Commands):
 
 
 class Command(TyperCommand):
-    """Command that reports every missing or invalid option at once, if typer can check it.
-
-    In its help, options stand below their `rich_help_panel`; the command's own come first.
-    """
+    """Command that reports every invalid option at once; in help, its own options come before other panels."""
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:  # noqa: RET503 - fail() raises
         """Parse a command line; typer itself stops at the first invalid option."""
@@ -167,10 +164,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object 
 
 
 def print_json(content: Mapping[str, object]) -> None:
-    """Print the one JSON object of a command; what a runner would take for an order is written in another way.
-
-    What an iterator among its values gives is written item by item, as an array.
-    """
+    """Print the one JSON object of a command, an iterator in it item by item as an array; see `print_quoted`."""
     for part in _json_parts(content):
         print_quoted(part, end="")
 
@@ -212,10 +206,7 @@ _LOG.addHandler(_Lines())
 
 
 def say(text: str, *, essential: bool = False) -> None:
-    """Print a line on stderr; foreign text in it is made harmless for terminals and CI runners.
-
-    With --quiet only the essential ones are printed: errors and faults.
-    """
+    """Print a line on stderr, harmless for terminals and CI runners; --quiet leaves only the essential ones."""
     if essential or _LOG.isEnabledFor(logging.INFO):
         print(printable(text), file=sys.stderr)
 
@@ -226,10 +217,7 @@ def say_warning(text: str) -> None:
 
 
 class Waiting(Progress):
-    """Progress on stderr without rich, which takes longer to import than most commands wait.
-
-    A terminal has one line that changes; elsewhere a line is printed now and then.
-    """
+    """Progress on stderr without rich, which is slow to import: a changing line, or one now and then in a log."""
 
     def __init__(self, *, silent: float = 0.0) -> None:
         """Print nothing in the first seconds without a terminal."""

@@ -18,7 +18,7 @@ from wheelmill.cli.shared.options import CONFIG_VARIABLE
 from wheelmill.cli.shared.terminal import progress
 from wheelmill.client.records import Candidate, Choice, Resolution, Source, SourceKind, TargetEnvironment
 from wheelmill.config.load import load_config
-from wheelmill.config.model import Config
+from wheelmill.config.model.config import Config
 from wheelmill.errors import BuildError, UsageError
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.sample import age_of

@@ -1,7 +1,4 @@
-"""Options that several commands share, each group a dataclass that is one parameter of a command.
-
-The largest group is the target: what wheels are for, whether they are searched or built.
-"""
+"""Options that several commands share, each group a dataclass that is one parameter of a command."""
 
 from __future__ import annotations
 
@@ -28,6 +25,7 @@ from wheelmill.client.environment.detect import (
     python_of,
 )
 from wheelmill.client.environment.interpreter import check_interpreter, check_trusted
+from wheelmill.client.project.find import find_project, project_unread
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.config.fields import is_commit
 from wheelmill.errors import ProcessError, UsageError
@@ -42,11 +40,12 @@ from wheelmill.names import (
     project_name,
     read_requirement,
 )
+from wheelmill.wheel.attestation import Signer
+from wheelmill.wheel.gpu_code import read_gpu
 from wheelmill.wheel.platforms import PLATFORMS, Libc
 
 if TYPE_CHECKING:
     from wheelmill.client.project.tool_project import Project
-    from wheelmill.wheel.attestation import Signer
 
 CONFIG_VARIABLE: Final = "WHEELMILL_CONFIG"
 """Names the configuration folder where no option does."""
@@ -83,6 +82,7 @@ def attestation_option(variable: str | None = None) -> Any:  # noqa: ANN401 - as
     )
 
 
+ProjectsArgument = Annotated[list[str] | None, typer.Argument(help="Packages; all by default.", metavar="[PROJECT...]")]
 SignerOption = Annotated[str | None, attestation_option()]
 
 
@@ -90,8 +90,6 @@ def signer_of(option: str | None) -> Signer | None:
     """Parse the signer whose attestations are required, also with a file of commits."""
     if not option:
         return None
-    from wheelmill.wheel.attestation import Signer
-
     repositories, at, ref = option.partition("@")
     try:
         if ":" in repositories:
@@ -110,10 +108,7 @@ def _commits_in(word: str) -> list[str]:
 
 
 def with_groups(command: Callable[..., Result]) -> Callable[..., Result]:
-    """Spread every parameter that is a dataclass into one option for each of its fields.
-
-    The fields are annotated the way that typer's parameters are, and have defaults.
-    """
+    """Spread every parameter that is a dataclass into an option for each of its fields, annotated as for typer."""
     hints = get_type_hints(command, include_extras=True)
     hints.pop("return", None)
     parameters = inspect.signature(command).parameters
@@ -191,8 +186,6 @@ class TargetOptions:
 
     def overrides(self) -> Overrides:
         """Read the facts that were given."""
-        from wheelmill.wheel.gpu_code import read_gpu
-
         return Overrides(
             python=_read("--python", self.python, PythonVersion.parse),
             platform=_read("--platform", self.platform, _platform),
@@ -210,18 +203,13 @@ class TargetOptions:
         )
 
     def here(self, project: Project | None = None) -> TargetOptions:
-        """Return the options with the interpreter of a project, by default of `project_here`.
-
-        A named interpreter stays, and none is looked for where it could add nothing.
-        """
+        """Return the options with the interpreter of a project, unless one is named or could add nothing."""
         if self.python_path or self.overrides().is_complete:
             return self
         return replace(self, python_path=(project or project_here()).find_python())
 
     def detect_for_project(self) -> TargetEnvironment:
         """Detect the target that `add` has here: with the torch that the nearest project declares."""
-        from wheelmill.client.project.find import find_project
-
         environment = self.here().detect()
         try:
             return with_declared_torch(environment, find_project(None), self.overrides(), asks_torch=False)
@@ -273,12 +261,12 @@ def requirements_of(texts: Sequence[str]) -> list[Requirement]:
     return list(requirements.values())
 
 
-def projects_of(texts: Iterable[str]) -> list[ProjectName]:
-    """Read names of projects, each once."""
+def projects_of(texts: Iterable[str], place: str = "") -> list[ProjectName]:
+    """Read names of projects, each once; `place` is the beginning of the error."""
     try:
         return list(dict.fromkeys(map(project_name, texts)))
     except ValueError as error:
-        raise UsageError("project-name-invalid", str(error)) from None
+        raise UsageError("project-name-invalid", f"{place}{error}") from None
 
 
 def check_project(project: Project) -> None:
@@ -293,12 +281,7 @@ def check_project(project: Project) -> None:
 
 
 def project_here(given: Path | None = None, *, changes: bool = False) -> Project:
-    """Find the project whose environment is meant: the named or the nearest one; see `check_project` for ``changes``.
-
-    Of one that wheelmill does not change, or whose tool fails, only the folder and the environment in it are known.
-    """
-    from wheelmill.client.project.find import find_project, project_unread
-
+    """Find the named or the nearest project; of an unreadable one, only the folder and its environment are known."""
     try:
         project = find_project(given)
         _ = project.environment  # which its tool may have to be asked for

@@ -1,7 +1,4 @@
-"""Differences between a file and an index, edits that keep comments, and the packages that a git change affects.
-
-A push or a pull request builds the packages that it changes and the torches that it adds.
-"""
+"""Differences between a file and an index, edits that keep comments, and the packages that a git change affects."""
 
 from __future__ import annotations
 
@@ -18,13 +15,15 @@ from packaging.utils import canonicalize_name
 
 from wheelmill.config.fields import KeyPath, Unquoted, is_commit
 from wheelmill.config.load import COMPATIBILITY, lock_path
-from wheelmill.config.model import Config
+from wheelmill.config.model.config import Config
 from wheelmill.config.model.package_parts import BUILD_DEFAULTS
 from wheelmill.config.yaml import parse_document, read_document, refusal
 from wheelmill.errors import ConfigurationError, ProcessError, UsageError
 from wheelmill.names import ProjectName, TorchVersion
 from wheelmill.system.files import write_bytes
 from wheelmill.system.git import run_git
+from wheelmill.system.process import raise_on_failure
+from wheelmill.system.progress import Warn
 
 
 class Difference:
@@ -191,15 +190,10 @@ Entries = Mapping[tuple[str, str], object]
 """Content of ``packages.yml`` and ``packages.lock``, by section and project."""
 
 
-def changed_since(
-    config: Config, reference: str, tell: Callable[[str], None] = lambda _text: None
-) -> frozenset[ProjectName]:
-    """Return the packages that changed since a commit: in their entry, their lock, or a file that the entry names.
-
-    `config` must be in a git checkout. `tell` gets a warning if another commit than `reference` is compared.
-    """
+def changed_since(config: Config, reference: str, warn: Warn = lambda _text: None) -> frozenset[ProjectName]:
+    """Return the packages that changed since a commit: in their entry, their lock, or a file that the entry names."""
     folder = config.directory
-    commit = _base_of(folder, reference, tell)
+    commit = _base_of(folder, reference, warn)
     touched = run_git(folder, "diff", "--name-only", "--relative", "-z", commit).split("\0")
     was = _entries(config.file, lambda path: run_git(folder, "show", f"{commit}:./{path.name}").encode())
     now = _entries(config.file, Path.read_bytes)
@@ -213,10 +207,7 @@ def changed_since(
 
 
 def added_torches(config: Config, reference: str) -> tuple[TorchVersion, ...]:
-    """Return torches and release candidates that ``compatibility.yml`` gained since a commit, ascending.
-
-    Empty if the old file is missing or unreadable.
-    """
+    """Return torches and candidates that ``compatibility.yml`` gained since a commit; none if it was unreadable."""
     folder = config.directory
     commit = _base_of(folder, reference)
     now = config.compatibility.torch
@@ -229,7 +220,7 @@ def added_torches(config: Config, reference: str) -> tuple[TorchVersion, ...]:
     return tuple(sorted({*now, *now.candidates} - was))
 
 
-def _base_of(folder: Path, reference: str, tell: Callable[[str], None] = lambda _text: None) -> str:
+def _base_of(folder: Path, reference: str, warn: Warn = lambda _text: None) -> str:
     """Return the merge base of HEAD and a reference: later commits of the reference are no changes of this checkout.
 
     After a force push that names the previous commit, no branch leads to that commit, and a new checkout lacks it.
@@ -244,16 +235,13 @@ def _base_of(folder: Path, reference: str, tell: Callable[[str], None] = lambda 
             raise UsageError(
                 "ref-unknown", f"--changed-since: git does not know {reference!r} in {folder}: {error.tail}"
             ) from None
-    tell(
+    warn(
         f"--changed-since: {reference} is not in this checkout, as after a force push: only the last commit is compared"
         " with the one before it; 'wheelmill plan' without --changed-since has whatever is not published"
     )
-    try:
+    message = f"--changed-since: there is no commit before this one in {folder}"
+    with raise_on_failure(UsageError("no-parent-commit", message)):
         return run_git(folder, "rev-parse", "--verify", "HEAD^").strip()
-    except ProcessError as error:
-        raise UsageError(
-            "no-parent-commit", f"--changed-since: there is no commit before this one in {folder}: {error.tail}"
-        ) from None
 
 
 def _entries(packages: Path, read: Callable[[Path], bytes]) -> Entries:

@@ -27,7 +27,10 @@ from wheelmill.config.maintenance.published import (
     with_builds,
     with_pythons,
 )
-from wheelmill.config.model import Compatibility, Config, ContainerBuilder, Package, TorchRelease
+from wheelmill.config.model.compatibility import Compatibility, TorchRelease
+from wheelmill.config.model.config import Config
+from wheelmill.config.model.container_builder import ContainerBuilder
+from wheelmill.config.model.package import Package
 from wheelmill.config.yaml import read_document
 from wheelmill.errors import NetworkError, ProcessError, UnreadableError
 from wheelmill.installers.package_index import files_of, has_project, open_index
@@ -85,10 +88,7 @@ class TorchDifference(Difference):
 
 
 def find_torch_drift(compatibility: Compatibility) -> Drift[TorchDifference]:
-    """Compare torch releases with the package index, and candidates and new builds with torch's own indexes.
-
-    An index of torch that does not answer is reported in the drift.
-    """
+    """Compare torch releases with the package index, and candidates and new builds with torch's own indexes."""
     torch, cudas = compatibility.torch, compatibility.cuda.keys()
     published = dict(published_torch(since=min(torch)))
     new = published.keys() - torch.keys()
@@ -114,10 +114,7 @@ def find_drift(
     published: Mapping[TorchVersion, PublishedTorch],
     candidates: Mapping[TorchVersion, PublishedTorch] | None = None,
 ) -> Drift[TorchDifference]:
-    """Compare the facts about torch with the releases on the package index.
-
-    `candidates` is the newest release candidate of each coming release; None if unknown.
-    """
+    """Compare torch with the package index; `candidates` is the newest of each coming release, None if unknown."""
     differences: list[TorchDifference] = []
     unknown: list[str] = []
     for torch in sorted(compatibility.torch.keys() | published.keys()):
@@ -291,10 +288,7 @@ class NameDifference(Difference):
 
 
 def find_name_differences(packages: Iterable[Package], cudas: Iterable[CudaVersion]) -> tuple[NameDifference, ...]:
-    """Check the entries' claims about names: the package index shows if a project exists, not its owner.
-
-    `cudas` are the releases of CUDA whose majors appear in aliases.
-    """
+    """Check the entries' claims about names: the package index shows if a project exists, not its owner."""
     majors = sorted({cuda.major for cuda in cudas})
     claims = []
     for package in packages:

@@ -1,7 +1,6 @@
 """Digests of ``images.yml`` compared with those of registries and of cibuildwheel, and updates of the file.
 
 The registry returns the digest of a tag. Nothing is downloaded and no credentials are sent.
-
 https://github.com/opencontainers/distribution-spec/blob/main/spec.md
 https://distribution.github.io/distribution/spec/auth/token/
 """
@@ -12,7 +11,7 @@ import datetime as dt
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from contextlib import AbstractContextManager
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from pathlib import Path
@@ -22,7 +21,7 @@ from urllib.request import parse_http_list, parse_keqv_list
 
 from wheelmill.config.fields import KeyPath
 from wheelmill.config.maintenance.amend import Difference, Drift, amend
-from wheelmill.config.model import ContainerBuilder
+from wheelmill.config.model.container_builder import ContainerBuilder
 from wheelmill.config.model.files import CudaImages, ImageReference, Images, is_digest
 from wheelmill.config.yaml import read_document
 from wheelmill.errors import NetworkError
@@ -74,10 +73,7 @@ class ImageDifference(Difference):
 
 
 def find_image_drift(images: Images, toolkits: Mapping[CudaVersion, str], current: Current) -> Drift[ImageDifference]:
-    """Look up every tag of the file, and the tags of toolkits without images there.
-
-    Toolkits without images in the registry are reported as unknown.
-    """
+    """Look up every tag of the file, and those of toolkits without images there, unknown if there are none."""
     differences: list[ImageDifference] = []
     unknown: list[str] = []
     for platform, image in sorted(images.manylinux.images.items()):
@@ -133,10 +129,7 @@ def _difference(key_path: KeyPath, pinned: ImageReference, current: Current) -> 
 
 
 def _missing_images(images: Images, cuda: CudaVersion, toolkit: str | None) -> CudaImages | None:
-    """Return the missing images of a toolkit, named like the nearest pinned ones and still with their digests.
-
-    None if no images are missing or there are none to copy.
-    """
+    """Return the missing images of a toolkit, named like the nearest pinned ones and still with their digests."""
     older = [known for known in images.cuda if known <= cuda]
     nearest = images.cuda.get(max(older, default=min(images.cuda, default=cuda)))
     if toolkit is None or nearest is None or nearest.toolkit == toolkit:
@@ -178,20 +171,15 @@ _MAX_ANSWER: Final = 16 << 20
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1"})
 
 
-class ImageRegistry(AbstractContextManager["ImageRegistry", None]):
-    """Client of image registries over https; a context manager that keeps connections open.
-
-    `plain_http_on_loopback` permits http for registries on this machine; `sleep` waits for seconds between tries.
-    """
+class ImageRegistry(ExitStack[None]):
+    """Client of image registries over https; `plain_http_on_loopback` permits http on this machine."""
 
     def __init__(self, *, plain_http_on_loopback: bool = False, sleep: Sleep) -> None:
+        super().__init__()
         self._plain_http_on_loopback = plain_http_on_loopback
-        self._web = Web(credentials=no_credentials, before=self._refuse_plain_http, retries=Retries(sleep))
+        web = Web(credentials=no_credentials, before=self._refuse_plain_http, retries=Retries(sleep))
+        self._web = self.enter_context(web)
         self._tokens: dict[str, str] = {}
-
-    def __exit__(self, *_: object) -> None:
-        """Close the connections."""
-        self._web.close()
 
     def current(self, image: ImageReference) -> ImageReference | None:
         """Return an image with the current digest of its tag; None if there is no such tag."""
@@ -237,10 +225,7 @@ class ImageRegistry(AbstractContextManager["ImageRegistry", None]):
         )
 
     def _token(self, challenge: str, image: ImageReference) -> str:
-        """Get the public token from the address that the registry names.
-
-        ``Bearer realm="https://auth.example.org/token",service="registry.example.org",scope="repository:a/b:pull"``
-        """
+        """Get the public token that a challenge offers: ``Bearer realm="https://...",service="...",scope="..."``."""
         scheme, _, parameters = challenge.partition(" ")
         try:
             fields = parse_keqv_list(parse_http_list(parameters)) if scheme.lower() == "bearer" else {}

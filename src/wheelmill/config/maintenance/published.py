@@ -21,7 +21,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from wheelmill.config.model import Compatibility, TorchFacts, TorchRelease
+from wheelmill.config.model.compatibility import Compatibility, TorchFacts, TorchRelease
 from wheelmill.errors import IntegrityError, UnreadableError, UsageError
 from wheelmill.installers.package_index import files_of, open_index
 from wheelmill.names import TORCH, CudaVersion, Platform, ProjectVersion, PythonVersion, TorchVersion
@@ -81,10 +81,7 @@ class TorchWheel:
 
 
 def published_torch(since: TorchVersion) -> Mapping[TorchVersion, PublishedTorch]:
-    """Look up the torch minor releases since one: one project page, and one METADATA for each.
-
-    Final releases count, yanked files do not.
-    """
+    """Look up the final torch releases since one, without yanked files: one project page, and one METADATA for each."""
     releases: dict[Version, list[TorchWheel]] = {}
     with open_index() as web:
         for wheel in _wheels_among(_torch_files(web)):
@@ -109,20 +106,16 @@ def _torch_files(web: Web) -> tuple[Link, ...]:
 
 def _wheels_among(files: Iterable[Link]) -> Iterator[TorchWheel]:
     """Parse the wheel names among files, for supported platforms only and without yanked files."""
-    return (wheel for file in files if (wheel := _wheel(file)))
-
-
-def _wheel(file: Link) -> TorchWheel | None:
-    try:
-        name = WheelName.parse(file.filename)
-    except UnreadableError:
-        return None
-    tags = frozenset(platform for platform in name.platforms if platform.startswith(("manylinux", "linux")))
-    platform = next((platform for platform in BUILT_FOR if platform in set(map(Platform.of_tag, tags))), None)
-    pythons = frozenset(python for tag in name.tags if (python := _cpython(tag.abi)))
-    if file.yanked is not None or platform is None or not pythons:
-        return None
-    return TorchWheel(file=file, version=name.version, platform=platform, pythons=pythons, platform_tags=tags)
+    for file in files:
+        with suppress(UnreadableError):
+            name = WheelName.parse(file.filename)
+            tags = frozenset(platform for platform in name.platforms if platform.startswith(("manylinux", "linux")))
+            platform = next((platform for platform in BUILT_FOR if platform in set(map(Platform.of_tag, tags))), None)
+            pythons = frozenset(python for tag in name.tags if (python := _cpython(tag.abi)))
+            if file.yanked is None and platform and pythons:
+                yield TorchWheel(
+                    file=file, version=name.version, platform=platform, pythons=pythons, platform_tags=tags
+                )
 
 
 def _cpython(abi: str) -> PythonVersion | None:
@@ -195,10 +188,7 @@ class OwnBuilds:
 
 
 def own_builds(template: str, cudas: Iterable[CudaVersion]) -> Mapping[Version, OwnBuilds]:
-    """Look up the builds on torch's own indexes that include linux_x86_64, by release without CUDA label.
-
-    `template` is the simple index for one CUDA, with ``{cuda}`` for ``130``. A missing index has no builds.
-    """
+    """Look up the builds for linux_x86_64 on torch's indexes, by release; ``{cuda}`` in `template` is ``130``."""
     by_release: dict[Version, list[tuple[CudaVersion, TorchWheel]]] = {}
     with open_index() as web:
         for cuda in sorted(cudas):
@@ -222,10 +212,7 @@ def with_pythons(
     known: Mapping[Platform, frozenset[PythonVersion]],
     builds: Mapping[Version, OwnBuilds] | None,
 ) -> PublishedTorch:
-    """Add the known Pythons of ``compatibility.yml`` that only torch's own indexes have wheels for.
-
-    `builds` is None if those indexes do not answer; the file is trusted then.
-    """
+    """Add the known Pythons that only torch's own indexes have wheels for: all if those do not answer (None)."""
     own = builds.get(Version(published.release)) if builds is not None else None
     elsewhere = pythons_of(own.wheels) if own else {} if builds is not None else known
     python = {
@@ -238,10 +225,7 @@ def with_pythons(
 def candidates_among(
     builds: Mapping[Version, OwnBuilds], torch: TorchFacts, published: Iterable[TorchVersion]
 ) -> tuple[Mapping[TorchVersion, PublishedTorch], tuple[str, ...]]:
-    """Return the newest candidate of every coming minor release, and messages about candidates without a number.
-
-    `builds` are those on the index of candidates, `published` the minor releases on the package index.
-    """
+    """Return the newest candidate of each coming minor release, and messages about those without a number."""
     newest = max(*published, *torch)  # a mirror of the package index may lag behind the facts
     newest_of: dict[TorchVersion, tuple[TorchVersion, PublishedTorch]] = {}
     unknown: list[str] = []
@@ -259,11 +243,9 @@ def candidates_among(
 
 
 def _builds(wheels: list[tuple[CudaVersion, TorchWheel]]) -> OwnBuilds:
-    cuda: dict[Platform, set[CudaVersion]] = {}
-    for cuda_minor, wheel in wheels:
-        cuda.setdefault(wheel.platform, set()).add(cuda_minor)
-    by_platform = {platform: frozenset(cudas) for platform, cudas in cuda.items()}
-    return OwnBuilds(wheels=tuple(wheel for _, wheel in wheels), cuda=by_platform)
+    platforms = dict.fromkeys(wheel.platform for _, wheel in wheels)
+    cuda = {platform: frozenset(cuda for cuda, wheel in wheels if wheel.platform == platform) for platform in platforms}
+    return OwnBuilds(wheels=tuple(wheel for _, wheel in wheels), cuda=cuda)
 
 
 def _newest_tag(release: Version, repository: str | None) -> int | None:
@@ -306,10 +288,7 @@ def stale_torches(facts: Compatibility, table: TableSummary | None) -> list[Torc
 def read_symbols(
     facts: Compatibility, table: TorchSymbols | None, *, today: dt.date, tell: Callable[[str], None]
 ) -> TorchSymbols | None:
-    """Update the table from ``compatibility.yml``; current builds are not read again. None if no torch has symbols.
-
-    `tell` gets a line for each wheel read, and for each torch that the index lacks.
-    """
+    """Update the table from ``compatibility.yml``; current builds are not read again. None without any symbols."""
     stale = stale_torches(facts, table.summary if table else None)
     current = [b for b in table.summary.builds if b.torch in facts.torch and b.torch not in stale] if table else []
     exported = {build: table.exported_by(build) for build in current} if table else {}

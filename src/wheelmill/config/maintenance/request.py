@@ -20,7 +20,7 @@ from packaging.version import Version
 
 from wheelmill.config.lock import sdists_in
 from wheelmill.config.maintenance.amend import entry_text
-from wheelmill.config.model import Compatibility
+from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.config.model.package import Packages
 from wheelmill.config.survey.entry import Guess, SourceSurvey, checked_survey, survey_project
 from wheelmill.config.survey.licences import is_redistributable
@@ -102,10 +102,7 @@ class PackageRequest:
 
 
 def read_request(issue: Path) -> PackageRequest:
-    """Read the text of an issue.
-
-    Raises ConfigurationError if the issue does not answer the form, or has a value forbidden in ``packages.yml``.
-    """
+    """Read the text of an issue; raises ConfigurationError if it does not answer the form or has a forbidden value."""
     answers = _answers_in(issue)
     name = answers.get(_NAME, (1, ""))[1]
     given = {key: read(answers[question][1]) for question, (key, read) in QUESTIONS.items() if question in answers}
@@ -144,10 +141,7 @@ def _variables_in(text: str) -> tuple[dict[str, str], tuple[str, ...]]:
 def survey_request(
     request: PackageRequest, *, version: str | None = None, subdirectory: str | None = None
 ) -> SourceSurvey:
-    """Survey the source that a request names, by default at its newest version, as `survey_project` does.
-
-    Answers replace guesses, and add to those that are mappings. A guess that an answer contradicts is noted.
-    """
+    """Survey the source that a request names; its answers replace guesses, or add to those that are mappings."""
     versions, source = request.entry["versions"], request.entry.get("source")
     if not version:
         asked = sdists_in(SpecifierSet(versions), project_name(request.name)) if isinstance(versions, str) else versions

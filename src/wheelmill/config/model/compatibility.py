@@ -263,11 +263,7 @@ class Compatibility(ConfigFile):
         return None if usual else cuda.tag
 
     def torch_url(self, torch: TorchVersion, cuda: CudaVersion, platform: Platform) -> str | None:
-        """Return the index of torch for projects and people; None if PyPI has it.
-
-        Release candidates come from the test index of ``compatibility.yml``, if it has one. Other releases come from
-        the mirror in ``WHEELMILL_TORCH_INDEX``, else from torch's own index.
-        """
+        """Return the index of torch for projects and people: a mirror before torch's own; None if PyPI has it."""
         from wheelmill.installers.uv import torch_index, torch_mirror  # only once a torch is chosen
 
         backend = self.torch_backend(torch, cuda, platform)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Final
@@ -41,6 +41,7 @@ from wheelmill.config.model.package import ONLY_PLANNED, Package
 from wheelmill.config.model.package_parts import GitSource
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, ProjectName, ProjectVersion, PythonVersion, Word, is_sha256, read_requirement
+from wheelmill.system.records import fields_of
 from wheelmill.wheel.metadata import NEWEST_PATCH
 from wheelmill.wheel.name import WheelName
 
@@ -269,10 +270,7 @@ class Lock(ConfigFile):
                 return self.sdists.get(package.name, {}).get(version)
             case GitSource() as source:
                 commit = self.commits.get(package.name, {}).get(version)
-                wanted = source.at(version)
-                is_same = commit and all(
-                    getattr(commit, key.name) == getattr(wanted, key.name) for key in fields(wanted)
-                )
+                is_same = commit and fields_of(commit, GitSource) == fields_of(source.at(version))
                 return commit if is_same else None
             case folder:
                 return folder

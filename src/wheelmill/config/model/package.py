@@ -27,24 +27,9 @@ from wheelmill.config.fields import (
     UpstreamVersions,
     WholeNumber,
 )
+from wheelmill.config.model import Expectations, Need
 from wheelmill.config.model.compatibility import Compatibility
-from wheelmill.config.model.package_parts import (
-    DEFAULT_ARCHITECTURES,
-    Aliases,
-    ArchitecturesOrRules,
-    ArchVariable,
-    Defaults,
-    GitSource,
-    ListedArchitectures,
-    MatrixRule,
-    Part,
-    RequiresDist,
-    SystemPackages,
-    Window,
-    faults_of_aliases,
-    projects_of,
-)
-from wheelmill.config.package_fields import (
+from wheelmill.config.model.package_fields import (
     ISOLATED,
     AllowedCode,
     Arguments,
@@ -64,15 +49,27 @@ from wheelmill.config.package_fields import (
     Variable,
     VariableText,
 )
+from wheelmill.config.model.package_parts import (
+    DEFAULT_ARCHITECTURES,
+    Aliases,
+    ArchitecturesOrRules,
+    ArchVariable,
+    Defaults,
+    GitSource,
+    ListedArchitectures,
+    MatrixRule,
+    Part,
+    RequiresDist,
+    SystemPackages,
+    Window,
+    faults_of_aliases,
+    projects_of,
+)
 from wheelmill.names import ProjectName, ProjectVersion, StableTorch, TorchVersion
-from wheelmill.wheel.findings import Code
 from wheelmill.wheel.metadata import reservation
 
 EVERY_BUILD_NEEDS: Final = ("setuptools", "wheel")
 """Installed for every build: most have no isolation and take them for granted."""
-
-Need = Literal["torch", "cuda", "nvrtc", "driver"]
-"""Libraries that a wheel links to or loads: torch, CUDA without torch, CUDA's run-time compiler, libcuda.so.1."""
 
 Topic = Literal[
     "attention", "state-space", "graph", "3d", "quantization", "inference", "moe", "communication", "training"
@@ -81,25 +78,6 @@ Topic = Literal[
 
 NameElsewhere = Literal["same", "other", "absent"]
 """Project under a package's name on the package index: the same, from the same home; another; none."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Expectations:
-    """Tests that an installed wheel must pass, and what they need."""
-
-    imports: tuple[str, ...]
-    """Modules that must be importable."""
-    script: str | None = None
-    """Python that is run with it where there is a GPU."""
-    requires: tuple[ProjectName, ...] = ()
-    """Packages of ours that are installed beside it, and so built before it."""
-    needs: tuple[Need, ...] = ()
-    import_needs: Literal["driver"] | None = None
-    """Library that its modules load on import; a machine without it imports them with a stub."""
-    cudart: Literal["shared", "static"] | None = None
-    """Linkage of the CUDA runtime; None accepts both."""
-    allow: Mapping[Code, str] = field(default_factory=dict)
-    """Findings that do not refuse it, each with the reason."""
 
 
 def _cuda_or_torch(needs: tuple[Need, ...], above: Mapping[str, Any]) -> tuple[Need, ...]:

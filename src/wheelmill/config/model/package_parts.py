@@ -30,7 +30,7 @@ from wheelmill.config.fields import (
     Truth,
     text_that,
 )
-from wheelmill.config.package_fields import ArchForm, Arguments, GitRef, GitUrl, Subfolder, Variable
+from wheelmill.config.model.package_fields import ArchForm, Arguments, GitRef, GitUrl, Subfolder, Variable
 from wheelmill.names import Architecture, Platform, ProjectName, ProjectVersion, PythonVersion, StableTorch
 from wheelmill.wheel.metadata import reservation
 
@@ -112,10 +112,7 @@ class GitSource(Entry):
         return replace(self, ref=self.ref.replace("{version}", version))
 
     def folder_in(self, checkout: Path) -> Path:
-        """Return the folder of a checkout that is built: its top, or the subdirectory.
-
-        Raises ValueError if there is no such folder, or a link to it leads out of the checkout.
-        """
+        """Return the folder of a checkout that is built; raises ValueError if it is absent or outside."""
         folder = checkout / (self.subdirectory or ".")
         try:
             goal = folder.resolve(strict=True)

@@ -89,12 +89,7 @@ class Sources(ConfigFile):
 
 
 def listing_url(key: str, place: str) -> str:
-    """Return the URL that lists the wheels of a source.
-
-    `key` is one of `PLACES`; `place` is a repository if the key is a host of repositories, else the URL itself. Raises
-    ValueError if the repository is not ``OWNER/REPOSITORY``, a URL has an unknown placeholder, or that of a simple
-    index a query.
-    """
+    """Return the URL that lists the wheels of a source, by the key of its kind; raises ValueError for a wrong place."""
     urls = {
         "github": f"{github_api()}/repos/{place}/releases",
         "huggingface": f"https://huggingface.co/api/models/{place}/tree/main?recursive=true",

@@ -1,7 +1,4 @@
-"""The ``packages.yml`` entry for a source, with the source line behind every key.
-
-Some sources need no wheel or cannot give one, and some licences forbid giving wheels to others.
-"""
+"""The ``packages.yml`` entry for a source, with the source line behind every key."""
 
 from __future__ import annotations
 
@@ -17,8 +14,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from wheelmill.config.fields import Unquoted
-from wheelmill.config.model import EVERY_BUILD_NEEDS, Component
-from wheelmill.config.model.package import Packages
+from wheelmill.config.model.package import EVERY_BUILD_NEEDS, Packages
+from wheelmill.config.model.package_fields import Component
 from wheelmill.config.pyproject import PYPROJECT
 from wheelmill.config.survey.facts import (
     CMAKE_ARCHITECTURES,
@@ -434,11 +431,7 @@ def survey_project(text: str, *, version: str | None = None, subdirectory: str |
 
 
 def survey_checkout(folder: Path, *, name: str | None = None, version: str | None = None) -> SourceSurvey:
-    """Survey the checkout of a package that is built in its own repository, as `survey_project` does.
-
-    Whether its wheels may be given away is for its owner to say. `name` and `version` are for sources that compute
-    theirs.
-    """
+    """Survey a package's own checkout, as `survey_project` does; only its owner may judge the licence."""
     facts = Facts.of(folder, files=files_of_checkout(folder))
     if not (said := name or facts.declared.name):
         unnamed = f"no {PYPROJECT} or {SETUP} in {folder} says the package's name"

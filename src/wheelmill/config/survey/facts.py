@@ -1,8 +1,4 @@
-"""Facts about one source: its declarations, its build script, and its C++, CUDA and CMake files.
-
-Declarations come from PKG-INFO, else from pyproject.toml, setup.cfg and setup.py. The files show the libraries used
-and the modules defined.
-"""
+"""Facts about one source: its declarations, its build script, and its C++, CUDA and CMake files."""
 
 from __future__ import annotations
 
@@ -285,10 +281,7 @@ class Facts:
 
     @classmethod
     def of(cls, source: Path, subdirectory: str = "", *, files: Iterable[Path] | None = None) -> Facts:
-        """Read the facts of a source.
-
-        `subdirectory` is the folder that is built; empty for the whole. `files` are those of a checkout; None for all.
-        """
+        """Read the facts of a source, of which `subdirectory` is built; None for `files` means all."""
         folder = f"{subdirectory.strip('/')}/" if subdirectory else ""
         tree = SourceTree(source, files, folder)
         if not any(name.startswith(folder) for name in tree.files):

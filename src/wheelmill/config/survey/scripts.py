@@ -60,10 +60,7 @@ class Script:
                 self._arguments.setdefault(called, []).append(arguments)
 
     def texts(self, node: ast.expr | None) -> Texts:
-        """Return every text that an expression may be or hold; empty if it is computed.
-
-        A function is read once for each of its calls: the arguments of one belong together.
-        """
+        """Return every text that an expression may be or hold, for each call of its function; empty if computed."""
         scope = self._scope_of(node) if node else None
         texts: dict[str, None] = {}
         for arguments in self._arguments.get(scope, [{}]):
@@ -336,10 +333,7 @@ class SetupScript(Script):
 
     @functools.cached_property
     def imports(self) -> dict[str, int]:
-        """Third-party modules that the script imports, by the name before the first dot, with their lines.
-
-        The standard library is excluded, and so are conditional imports other than torch.
-        """
+        """Third-party modules that the script imports unconditionally, or torch, by top-level name, with lines."""
         return self._imported(conditional=False)
 
     @property

@@ -11,14 +11,12 @@ from packaging.utils import InvalidSdistFilename, InvalidWheelFilename, parse_sd
 from packaging.version import Version
 from pydantic import TypeAdapter, ValidationError
 
-from wheelmill.config.fields import is_commit
-from wheelmill.config.lock import offered_sdists
-from wheelmill.config.package_fields import GitRef, GitUrl
-from wheelmill.errors import ProcessError, UsageError
+from wheelmill.config.lock import commit_of, fetch_files, offered_sdists
+from wheelmill.config.model.package_fields import GitRef, GitUrl
+from wheelmill.errors import UsageError
 from wheelmill.installers.environments import cached_sdist
 from wheelmill.installers.package_index import files_of, open_index, unpack_sdist
 from wheelmill.names import ProjectName, project_name, project_version
-from wheelmill.system.git import fetch_commit, find_commit
 from wheelmill.wheel.metadata import reservation
 
 _SHOWN_REF: Final = 12
@@ -100,14 +98,8 @@ def _from_git(text: str, version: str | None, subdirectory: str | None, destinat
     except ValidationError as error:
         reason = str(error.errors()[0]["ctx"]["error"])
         raise UsageError("origin-invalid", f"{reason}; a tag, branch or commit may follow: URL@REF") from None
-    try:
-        commit = ref if is_commit(ref) else find_commit(url, ref or "HEAD")
-        if commit is None:
-            raise UsageError("ref-absent", f"{url} has no tag or branch {ref}")
-        folder = destination / "source"
-        fetch_commit(url, commit, folder, submodules=False)
-    except ProcessError as error:
-        raise UsageError("commit-absent", f"{url} does not give {ref or 'its newest commit'}:\n{error.tail}") from None
+    commit = commit_of(url, ref or "HEAD")
+    folder = fetch_files(url, commit, destination / "source")
     name = address.rstrip("/").rpartition("/")[2].removesuffix(".git")
     source: dict[str, object] = {"git": url, "ref": ref or commit}
     if (folder / ".gitmodules").is_file():

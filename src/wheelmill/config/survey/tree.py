@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from wheelmill.config.model import SourceCode
+from wheelmill.config.model.files import SourceCode
 from wheelmill.errors import UsageError
 
 MAX_FILES: Final = 100_000
@@ -101,10 +101,7 @@ _OF_PYTHON: Final = re.compile(r"Python\.h|torch/(extension|python|torch)\.h|pyb
 
 
 def count_code(folder: Path, patches: Collection[Path] = ()) -> SourceCode | None:
-    """Count what a source has to compile, bundled projects apart unless all CUDA files are theirs; None if nothing.
-
-    An include that a patch removes does not count. Included files are found by their names without folders.
-    """
+    """Count what a source has to compile, without includes that a patch removes; None if it has nothing."""
     changes = "\n".join(patch.read_text("utf-8", "replace") for patch in patches)
     removed = set(re.findall(r'^-[ \t]*(#[ \t]*include[ \t]*[<"][^<>"\n]+[>"])', changes, re.MULTILINE))
     users: dict[str, set[str]] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from typing import Final, TypedDict, TypeVar
 
-from wheelmill.config.model import NameElsewhere
+from wheelmill.config.model.package import NameElsewhere
 from wheelmill.index.site.packages import TorchSource, dependencies_of, names_elsewhere, required_here, torch_source
 from wheelmill.index.site.wheels import Groups, Trees, WheelGroup, covered_pythons
 from wheelmill.index.tree import Catalogue

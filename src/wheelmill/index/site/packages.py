@@ -18,7 +18,9 @@ from typing import Final, NamedTuple
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from wheelmill.config.model import NameElsewhere, Package, StatusEntry, Topic, with_suffix
+from wheelmill.config.model.files import StatusEntry
+from wheelmill.config.model.package import NameElsewhere, Package, Topic
+from wheelmill.config.model.package_parts import with_suffix
 from wheelmill.index.site.coverage import Coverage, Outcomes, platform_order, platform_title
 from wheelmill.index.site.wheels import Groups, SiteWheel, Trees, WheelGroup, version_before_label
 from wheelmill.index.tree import Catalogue, IndexFile, Site, VersionFiles

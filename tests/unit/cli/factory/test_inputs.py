@@ -16,7 +16,7 @@ from wheelmill.cli.factory.inputs import (
     store_at,
     use_clones,
 )
-from wheelmill.config.container_builder import installed_builder
+from wheelmill.config.model.container_builder import installed_builder
 from wheelmill.errors import BuildError, UsageError
 from wheelmill.names import PythonVersion
 from wheelmill.plan.targets import Filters

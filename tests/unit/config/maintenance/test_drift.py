@@ -10,7 +10,8 @@ from packaging.version import Version
 from wheelmill.config.load import load_config
 from wheelmill.config.maintenance.drift import TorchDifference, find_drift, find_python_differences, write_differences
 from wheelmill.config.maintenance.published import PublishedTorch
-from wheelmill.config.model import Compatibility, ContainerBuilder, identifier_of
+from wheelmill.config.model.compatibility import Compatibility
+from wheelmill.config.model.container_builder import ContainerBuilder, identifier_of
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion, project_version
 from wheelmill.system import own_installation
 

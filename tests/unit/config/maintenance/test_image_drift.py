@@ -15,7 +15,7 @@ from wheelmill.config.maintenance.images import (
     find_image_drift,
     write_image_differences,
 )
-from wheelmill.config.model import ContainerBuilder
+from wheelmill.config.model.container_builder import ContainerBuilder
 from wheelmill.config.model.files import ImageReference, Images
 from wheelmill.names import CudaVersion
 from wheelmill.system import own_installation

@@ -21,7 +21,7 @@ from wheelmill.config.maintenance.published import (
     published_torch,
     with_pythons,
 )
-from wheelmill.config.model import TorchFacts
+from wheelmill.config.model.compatibility import TorchFacts
 from wheelmill.errors import IntegrityError, NetworkError
 from wheelmill.index.serve import serve_folder
 from wheelmill.names import CudaVersion, PythonVersion, TorchVersion, project_version

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.git_repositories import Commit, repository
-from tests.refusals import coded
+from tests.refusals import coded, faults_of
 from wheelmill.config.load import load_compatibility, load_config
 from wheelmill.config.maintenance.request import (
     BOXES,
@@ -81,9 +81,7 @@ def test_a_repository_and_libraries_become_keys(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ticked", [0, 1])
 def test_a_box_that_is_not_ticked_is_refused_by_name(ticked: int, tmp_path: Path) -> None:
     boxes = "\n".join(f"- [{'x' if place == ticked else ' '}] {box}" for place, box in enumerate(BOXES))
-    with pytest.raises(ConfigurationError) as refused:
-        read_request(issue(tmp_path, Checked=boxes))
-    (fault,) = refused.value.faults
+    (fault,) = faults_of(read_request, issue(tmp_path, Checked=boxes))
     assert fault.endswith(f": Checked: is not ticked: {BOXES[1 - ticked]}")
 
 

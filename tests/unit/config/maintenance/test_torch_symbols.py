@@ -13,7 +13,7 @@ from tests.simple_server import Answer, Server, serving
 from tests.wheels import write_wheel
 from wheelmill.config.load import load_compatibility
 from wheelmill.config.maintenance.published import read_symbols, stale_torches
-from wheelmill.config.model import Compatibility
+from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import UnreadableError, UsageError
 from wheelmill.names import TorchVersion
 from wheelmill.system import own_installation

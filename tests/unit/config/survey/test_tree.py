@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.refusals import coded
-from wheelmill.config.model import SourceCode
+from wheelmill.config.model.files import SourceCode
 from wheelmill.config.survey import tree
 from wheelmill.config.survey.tree import SourceTree, count_code
 from wheelmill.errors import UsageError

@@ -9,7 +9,7 @@ from tests.unit.index.site.test_pages import HOSTILE, catalogue, people
 from tests.unit.plan.examples import ARM, CONFIG, CUDA_13, DEMO, PY_12, PY_13T, TORCH_9, TORCH_11, V1, X86
 from tests.unit.release.conftest import NOW
 from wheelmill.build.provenance import identity_of, inputs_of, known_failures
-from wheelmill.config.model import Config
+from wheelmill.config.model.config import Config
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.site.coverage import (
     COLUMNS,

@@ -16,7 +16,7 @@ from tests.unit.index.conftest import EVERY_KIND, Release
 from tests.unit.index.site.test_pages import catalogue, people
 from tests.unit.plan.examples import DEMO
 from tests.unit.release.conftest import NOW
-from wheelmill.config.model import Listing, Yanked
+from wheelmill.config.model.files import Listing, Yanked
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.site.news import SHOWN, Badge, History, badge_of, histories_of, news_of
 from wheelmill.index.site.pages import site_pages

@@ -9,7 +9,8 @@ import pytest
 
 from tests.unit.index.conftest import Release
 from tests.unit.plan.examples import CONFIG, DEMO, PLAIN
-from wheelmill.config.model import Aliases, GitSource, NameElsewhere
+from wheelmill.config.model.package import NameElsewhere
+from wheelmill.config.model.package_parts import Aliases, GitSource
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.site.finder import finder_data
 from wheelmill.index.site.pages import site_pages

@@ -17,7 +17,8 @@ from tests.commands import ROOT
 from tests.refusals import coded
 from tests.unit.index.conftest import EVERY_KIND, Release, rendered
 from tests.unit.plan.examples import CONFIG
-from wheelmill.config.model import Config, Listing, Status, StatusEntry, Yanked
+from wheelmill.config.model.config import Config
+from wheelmill.config.model.files import Listing, Status, StatusEntry, Yanked
 from wheelmill.errors import SiteError
 from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.index.site.packages import runs_of

@@ -15,7 +15,7 @@ from tests.github_server import REPOSITORY
 from tests.sigstore_instance import Sigstore
 from tests.unit.build.conftest import PROVENANCE
 from tests.unit.release.conftest import certified_wheel
-from wheelmill.config.model import SystemPackages
+from wheelmill.config.model.package_parts import SystemPackages
 from wheelmill.names import Sha256
 from wheelmill.release.manifest.record import external_of, provenance_of, shared_bundles
 from wheelmill.smoke.verdict import Certificate, Evidence, TestedWheel

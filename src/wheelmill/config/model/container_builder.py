@@ -51,10 +51,7 @@ def identifier_of(python: PythonVersion, platform: Platform) -> str:
 
 @functools.cache
 def installed_builder() -> ContainerBuilder | None:
-    """Read the tables of the installed cibuildwheel; None without the factory extra.
-
-    Raises UnreadableError if they have another form.
-    """
+    """Read the tables of the installed cibuildwheel, or raise UnreadableError; None without the factory extra."""
     try:
         resources = files("cibuildwheel").joinpath("resources")
     except ModuleNotFoundError:
