@@ -116,7 +116,9 @@ def test_a_request_is_surveyed_added_and_locked(python: Command, config: Path, i
         assert "It takes an hour.\n" in said
         assert '"ninja"' in said  # the source imports what the answer leaves out
         assert "##[" not in said  # a command of a runner
-    python(*add, exit_code=2).check_refused("entry-exists", "demo", "--replace")
+    python(*add, exit_code=2).check_refused("entry-exists", "demo", "add the versions", "--replace")
+    (config / "packages.lock").unlink()  # as after a kill between the two files
+    python(*add, exit_code=2).check_refused("entry-exists", "'wheelmill config lock demo'", "--replace")
 
 
 def test_a_contradicted_issue_is_noted_by_line(python: Command, config: Path, index: Path, tmp_path: Path) -> None:

@@ -91,3 +91,9 @@ def test_a_fork_keeps_a_few_packages_and_those_that_they_require(python: Command
     checked = python("-m", "wheelmill", "config", "check", str(folder), exit_code=0)
     assert "2 packages, no faults" in checked.stderr
     assert [*load_config(folder).packages] == ["causal-conv1d", "mamba-ssm"]
+
+
+def test_an_entry_without_its_lock_is_named_with_the_command_that_locks_it(python: Command, tmp_path: Path) -> None:
+    (tmp_path / "packages.yml").write_text('packages: {demo: {versions: ["1.0"]}}\n')
+    (said, _) = python(*CHECK, tmp_path, exit_code=0).stderr.splitlines()
+    assert "'wheelmill config lock demo'" in said

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pypi_simple import IndexPage
 
+from tests.commands import ROOT
 from tests.integration.conftest import Command
 from tests.wheels import write_wheel
 from wheelmill.index.serve import serve_folder
@@ -132,3 +133,22 @@ def test_pip_refuses_a_wheel_with_a_flipped_byte(url: str, wheels: Path, tmp_pat
     done = pip_download(f"{url}cu130/simple/", "demo", tmp_path / "fetched")
     assert done.returncode != 0
     assert "THESE PACKAGES DO NOT MATCH THE HASHES" in done.stderr
+
+
+def test_an_interrupt_ends_it_without_a_traceback(wheels: Path) -> None:
+    script = [str(ROOT / "scripts" / "generate_index.py"), "--wheels-dir", str(wheels), "--output-dir", "x"]
+    code = (
+        "import runpy, signal, sys; from wheelmill.index import collect\n"
+        "collect.site_of_folder = lambda *_, **__: signal.raise_signal(signal.SIGINT)\n"
+        f"sys.argv = {[*script, '--base-url', 'x']}; runpy.run_path(sys.argv[0], run_name='__main__')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=wheels, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+@pytest.mark.parametrize("empty", ["--wheels-dir", "--output-dir"])
+def test_an_empty_path_is_refused(python: Command, wheels: Path, empty: str) -> None:
+    words = {"--wheels-dir": wheels, "--output-dir": wheels.parent / "site", "--base-url": "../wheels"} | {empty: ""}
+    done = python("scripts/generate_index.py", *(word for pair in words.items() for word in pair), exit_code=2)
+    assert empty in done.stderr
+    assert not (wheels.parent / "site").exists()

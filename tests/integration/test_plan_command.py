@@ -156,3 +156,7 @@ def test_a_torch_that_is_new_brings_a_sample_of_three_packages(plan: Command, tm
         ("13.2", "linux_x86_64", 1)
     }
     assert len({group["project"] for group in shard["include"]}) == 3
+
+
+def test_one_form_of_json_at_a_time(plan: Command) -> None:
+    plan("torch-spline-conv", "--matrix", "--json", exit_code=2).check_refused("options-conflict", "--json", "--matrix")

@@ -9,7 +9,7 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, ClassVar, Final, NoReturn
 
@@ -119,8 +119,8 @@ def _root(
         raise typer.Exit
 
 
-def main() -> None:
-    """Run the command and end the process with its exit code."""
+def main(command: Callable[[], object] | None = None) -> None:
+    """Run the command that was typed, or a script's own, and end the process with its exit code."""
     gc.set_threshold(_MANY)
     _open_closed_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):  # a path may have letters that the encoding here lacks
@@ -134,7 +134,7 @@ def main() -> None:
         if signal.getsignal(ending) is not signal.SIG_IGN:  # nohup
             signal.signal(ending, _terminate)
     with exit_on_broken_pipe():
-        _run()
+        _run(command or (lambda: application(_words())(prog_name=_PROGRAM)))
 
 
 def _open_closed_streams() -> None:
@@ -144,9 +144,9 @@ def _open_closed_streams() -> None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - until the end
 
 
-def _run() -> None:
+def _run(command: Callable[[], object]) -> None:
     try:
-        application(_words())(prog_name=_PROGRAM)
+        command()
     except WheelmillError as error:
         _exit(error)
     except ModuleNotFoundError as error:
@@ -164,7 +164,7 @@ def _run() -> None:
         if error.errno not in _REFUSED:
             raise
         _exit(UsageError("file-failed", ": ".join(map(str, filter(None, (error.filename, error.strerror))))))
-    except KeyboardInterrupt:  # before there was a command to interrupt
+    except KeyboardInterrupt:  # before there was a command to interrupt, or of a script
         sys.exit(128 + signal.SIGINT)
 
 

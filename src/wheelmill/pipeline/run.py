@@ -36,6 +36,7 @@ from wheelmill.errors import (
 from wheelmill.index.collect import site_of_folder
 from wheelmill.index.render import pages_of
 from wheelmill.index.serve import serve_folder
+from wheelmill.index.tree import WHEELS_JSON
 from wheelmill.index.write import write_site
 from wheelmill.names import TORCH, ReleaseTag, Sha256
 from wheelmill.pipeline.site import Stores, build_index, catalogue_of
@@ -223,6 +224,8 @@ def run(
         kept={} if force else kept_wheels(hashes, (factory.output / "wheels", factory.output / "built")),
         failures=[_failed_before(skip) for skip in plan.skips if skip.failure],
     )
+    if publishes and (site := factory.output / "site").exists() and not (site / WHEELS_JSON).exists():
+        work.write_index()  # refuses to replace other people's files, before hours are spent on builds
     left = list(plan.targets)
     try:
         with time_limit(seconds):
@@ -342,14 +345,19 @@ class _Run:
 
     def publish(self) -> tuple[ReleaseTag, ...]:
         """Release the wheels that passed, and make the site of all releases."""
-        store, config, progress = self.factory.store, self.factory.config, self.factory.progress
+        store, progress = self.factory.store, self.factory.progress
         publication = publish(store, self.tested, now=store.clock.utc(), progress=progress)
         for manifest in publication.releases:
             progress.step(f"released as {manifest.tag}: {', '.join(entry.filename for entry in manifest.wheels)}")
         for refusal in publication.refusals:
             progress.step(str(refusal))
             self.failures.append(RunFailure(id=refusal.filename, error=ReleaseError("gate-refused", str(refusal))))
-        site = self.factory.output / "site"
-        stores = Stores(store=store, base_url=store.url_from(site), listing=config.listing, facts=config.compatibility)
-        build_index(stores, site, catalogue=catalogue_of(config, store.ledger.summary()), warn=progress.step)
+        self.write_index()
         return tuple(manifest.tag for manifest in publication.releases)
+
+    def write_index(self) -> None:
+        """Make the site of all releases."""
+        store, config, site = self.factory.store, self.factory.config, self.factory.output / "site"
+        stores = Stores(store=store, base_url=store.url_from(site), listing=config.listing, facts=config.compatibility)
+        catalogue = catalogue_of(config, store.ledger.summary())
+        build_index(stores, site, catalogue=catalogue, warn=self.factory.progress.step)

@@ -176,7 +176,8 @@ print(json.dumps(sys.argv[1:]))
 """Reports back: a module that ends the process with exit code 0 was not imported."""
 
 _LOAD: Final = """
-import ctypes, importlib, importlib.metadata, json, mmap, os, sys
+import ctypes, importlib, importlib.machinery, importlib.metadata, json, mmap, os, sys
+modules = tuple(suffix for suffix in importlib.machinery.EXTENSION_SUFFIXES if suffix != ".so")
 try:
     import torch  # which loads the libraries that most extensions need
 except ImportError:
@@ -184,7 +185,7 @@ except ImportError:
 def load(file):
     path, stem = str(file.locate()), file.name.partition(".")[0]
     with open(path, "rb") as opened:
-        if opened.read(4) != b"\\x7fELF":
+        if opened.read(4) != b"\\x7fELF" and not file.name.endswith(modules):  # such as a linker's script
             return
         with mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
             hooks = (f"{hook}_{stem}\\0".encode() for hook in ("PyInit", "PyModExport"))  # PEP 489, PEP 793

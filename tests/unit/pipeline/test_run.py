@@ -22,7 +22,7 @@ from wheelmill.build.builder import BuildTask
 from wheelmill.build.local import LocalBuilder
 from wheelmill.build.provenance import BuiltWheel, identity_of, inputs_of, keep_provenance, provenance_of, this_machine
 from wheelmill.config.model.package_parts import RequiresDist
-from wheelmill.errors import BuildError, UsageError
+from wheelmill.errors import BuildError, SiteError, UsageError
 from wheelmill.names import project_name
 from wheelmill.pipeline import run as run_module
 from wheelmill.pipeline.attested import Delivery, release_deliveries
@@ -156,6 +156,18 @@ def test_an_ended_run_releases_what_passed(tmp_path: Path, monkeypatch: pytest.M
         path.name for path in tmp_path.glob("wheels/*.whl")
     ]
     assert (tmp_path / "site" / "wheels.json").exists()
+
+
+def test_other_peoples_files_in_the_place_of_the_site_are_refused_before_a_build(tmp_path: Path) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "CNAME").write_text("wheels.example")  # which stays
+    run((FAST,), tmp_path)
+    assert (tmp_path / "site" / "wheels.json").exists()
+    (tmp_path / "other" / "site").mkdir(parents=True)
+    (tmp_path / "other" / "site" / "index.html").write_text("mine")
+    with pytest.raises(SiteError, check=coded("site-would-replace", "index.html")):
+        run((FAST,), tmp_path / "other")
+    assert [path.name for path in (tmp_path / "other").iterdir() if not path.name.startswith(".")] == ["site"]
 
 
 def test_an_ended_run_without_results_publishes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -256,6 +256,15 @@ def test_one_that_nobody_imports_and_that_cannot_be_loaded_is_found(
     assert "notes" not in finding.detail
 
 
+def test_an_extension_module_that_is_no_machine_code_is_found(visit: Visit, tmp_path: Path) -> None:
+    held = {"demo/_other.abi3.so": b"none", "demo/libscript.so": b"INPUT(libm.so)"}
+    (finding,) = visit(Folders(tmp_path), machine_code="an extension module", files=held)
+    assert isinstance(finding, Finding)
+    assert finding.code == Code.EXTENSION
+    assert finding.detail.startswith("demo/_other.abi3.so: OSError:")
+    assert "script" not in finding.detail
+
+
 def test_what_packages_yml_allows_ends_no_visit(visit: Visit, tmp_path: Path) -> None:
     finding, room = visit(
         Folders(tmp_path), machine_code="linked to its helper", allow={Code.EXTENSION: "The helper is of the cluster"}

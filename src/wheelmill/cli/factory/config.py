@@ -247,9 +247,9 @@ def check(
     if faults := contradictions(config, place_at(directory)):
         raise ConfigurationError(faults)
     for name, package in config.packages.items():
-        sources = {version: config.lock.source_of(package, version) for version in package.versions if package.source}
+        sources = {version: config.lock.source_of(package, version) for version in package.versions}
         if waiting := [version for version, source in sources.items() if source is None]:
-            say(f"{name} {', '.join(waiting)}: not locked, so not planned; 'wheelmill config lock {name}' does that")
+            say(f"{name} {', '.join(waiting)}: not locked, so not built; 'wheelmill config lock {name}' does that")
     say(f"{place_at(directory)}: {number_of(len(config.packages), 'package')}, no faults")
 
 

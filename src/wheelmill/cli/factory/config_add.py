@@ -91,11 +91,11 @@ class EntryOptions:
     def write(self, config: Config, name: ProjectName, entry: Mapping[str, object]) -> None:
         """Write an entry and its lock, or neither; refuse to overwrite an entry without ``--replace``."""
         if name in config.packages and not self.replace:
-            raise UsageError(
-                "entry-exists",
-                f"{name} is in {config.file} already",
-                hint="add the versions to its entry, or --replace it",
-            )
+            package = config.packages[name]
+            is_locked = all(config.lock.source_of(package, version) for version in package.versions)
+            hint = "add the versions to its entry, or --replace it"
+            hint = hint if is_locked else f"'wheelmill config lock {name}' locks it; or --replace it"
+            raise UsageError("entry-exists", f"{name} is in {config.file} already", hint=hint)
         before, lock = config.file.read_bytes(), lock_path(config.file)
         amend(config.file, {("packages", name): dict(entry)})
         with ExitStack() as undo:

@@ -209,9 +209,13 @@ def own_config_at(named: Path | None) -> Config | None:
 
 
 def place_at(named: Path | None) -> Path:
-    """Return the named configuration, else ``./wheelmill.yml``, else ``./config``, else the shipped one."""
+    """Return the named configuration, else ``./wheelmill.yml``, else ``./config``, else the shipped one.
+
+    A folder with a package's own file and no ``packages.yml`` stands for that file.
+    """
     here = (place for place in (Path(OWN), Path("config")) if place.exists())
-    return named or next(here, own_installation.CONFIG)
+    place = named or next(here, own_installation.CONFIG)
+    return place / OWN if (place / OWN).is_file() and not (place / PACKAGES).exists() else place
 
 
 @contextmanager

@@ -319,6 +319,8 @@ def plan(
     output: OutputOptions,
 ) -> None:
     """Show what would be built, one line per package, and why the rest is skipped."""
+    if output.matrix and output.as_json:
+        raise UsageError("options-conflict", "--json and --matrix are two forms of JSON; give one of them")
     configuration = config_at(config, check_ranges=True)
     releases = store_at(store)
     before = chain.record(releases)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TextIO
 
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
+from typer.models import TyperPath
 
 from wheelmill.system.process import printable
 from wheelmill.system.progress import Progress
@@ -70,6 +71,12 @@ class CommandsWithDefault(Commands):
 class Command(TyperCommand):
     """Command that reports every invalid option at once; in help, its own options come before other panels."""
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - as typer has it
+        super().__init__(*args, **kwargs)
+        for parameter in self.params:
+            if isinstance(parameter.type, TyperPath):
+                parameter.type = _Path(**vars(parameter.type))
+
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:  # noqa: RET503 - fail() raises
         """Parse a command line; typer itself stops at the first invalid option."""
         words = list(args)
@@ -90,6 +97,22 @@ class Command(TyperCommand):
         own = ("Arguments", "Options")
         headed_rows.sort(key=lambda each: own.index(each[0]) if each[0] in own else len(own))
         _write_sections(headed_rows, formatter)
+
+
+class _Path(TyperPath):
+    """Path that is not empty, as of an unset variable, and where a file must exist, no pipe or device."""
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - those of the replaced type
+        vars(self).update(settings)
+
+    def convert(self, value: Any, param: Parameter | None, ctx: Any) -> Any:  # noqa: ANN401 - as typer has it
+        """Convert a word to a path."""
+        if not os.fspath(value):
+            self.fail("expected a path, not ''.", param, ctx)
+        path = super().convert(value, param, ctx)
+        if self.exists and not (self.dir_okay or os.path.isfile(path)):  # noqa: PTH113 - an open pipe has no end
+            self.fail(f"{value!r} is no regular file.", param, ctx)
+        return path
 
 
 def verbosity_option() -> TyperOption:

@@ -7,13 +7,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final, NoReturn
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions
 from rich.markup import escape
 from rich.status import Status
 from rich.text import Text
 
 from wheelmill.system.process import printable
 from wheelmill.system.progress import Progress
+
+_NARROWEST: Final = 80
+"""Columns that a table has at least."""
 
 
 class _Console(Console):
@@ -26,7 +29,15 @@ class _Console(Console):
         raise BrokenPipeError
 
 
-STDOUT: Final = _Console(soft_wrap=True, highlight=False, emoji=False)
+class _Results(_Console):
+    @property
+    def options(self) -> ConsoleOptions:
+        """Let a narrow terminal wrap the lines of tables, whose cells would be cut."""
+        options = super().options
+        return options.update_width(max(options.max_width, _NARROWEST))
+
+
+STDOUT: Final = _Results(soft_wrap=True, highlight=False, emoji=False)
 STDERR: Final = _Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
 
 _HEARTBEAT: Final = 60

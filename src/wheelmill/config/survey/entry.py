@@ -48,6 +48,11 @@ _COMPILED_AT_USE: Final = (
 
 def check_needs_build(name: str, facts: Facts) -> None:
     """Raise UsageError unless the source has GPU code that must be compiled before use."""
+    paths = (path.rpartition("/") for path in facts.tree.files)
+    projects = sorted(folder for folder, _, file in paths if file in (PYPROJECT, SETUP))
+    if facts.folder.rstrip("/") not in projects:
+        hint = f"name the folder that is built, such as --subdirectory {projects[0]}" if any(projects[:1]) else None
+        raise UsageError("source-incomplete", f"the source of {name} has no {PYPROJECT} and no {SETUP}", hint=hint)
     if missing := facts.missing:
         place, path = missing
         urls = [url for url in facts.declared.urls if url.startswith("https://")]

@@ -13,6 +13,7 @@ from wheelmill.cli.factory.inputs import (
     PlaceOptions,
     SandboxKind,
     own_config_at,
+    place_at,
     store_at,
     use_clones,
 )
@@ -100,3 +101,10 @@ def test_the_shipped_configuration_is_ones_own_if_it_is_named(tmp_path: Path, mo
         config = own_config_at(spelling)
         assert config is not None
         assert config.packages
+
+
+def test_a_folder_with_a_packages_own_file_stands_for_it(tmp_path: Path) -> None:
+    (tmp_path / "wheelmill.yml").touch()
+    assert place_at(tmp_path) == tmp_path / "wheelmill.yml"
+    (tmp_path / "packages.yml").touch()
+    assert place_at(tmp_path) == tmp_path

@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+import typer
+from typer.main import get_command
+from typer.models import TyperPath
 from typer.testing import CliRunner
 
 from wheelmill.cli import COMMANDS, application, main
@@ -129,6 +132,7 @@ def test_a_number_that_no_machine_counts_up_to_is_refused(words: str, number: st
             ],
         ),
         ("smoke", ["Missing argument 'WHEEL...'."]),
+        ("index build --store=dir:x --output=", ["Invalid value for '--output': expected a path, not ''."]),
     ],
 )
 def test_everything_that_is_wrong_with_the_words_is_told_at_once(words: str, faults: Sequence[str]) -> None:
@@ -176,3 +180,24 @@ def test_on_a_terminal_it_is_erased(capsys: pytest.CaptureFixture[str], monkeypa
     for text in ("a long text", ""):
         Waiting().line(text)
     assert capsys.readouterr().err == f"\ra long t\r{' ' * 8}\r"
+
+
+def test_an_empty_path_is_not_the_current_folder() -> None:
+    paths = 0
+    for name in COMMANDS:
+        command = get_command(application([name])).commands[name]  # type: ignore[attr-defined]
+        for own in getattr(command, "commands", {"": command}).values():
+            for parameter in [each for each in own.params if isinstance(each.type, TyperPath)]:
+                paths += 1
+                with pytest.raises(typer.BadParameter, match="expected a path, not ''"):
+                    parameter.type.convert("", parameter, None)
+                assert parameter.type.exists or Path(parameter.type.convert("gone", parameter, None)) == Path("gone")
+    assert paths > 20
+
+
+@pytest.mark.parametrize("words", [("smoke",), ("export", "kernels", "--output", "out")])
+def test_a_wheel_that_is_a_pipe_is_refused_and_never_opened(words: Sequence[str], tmp_path: Path) -> None:
+    os.mkfifo(wheel := tmp_path / "demo-1.0-py3-none-any.whl")
+    done = CliRunner().invoke(application(words), [*words, str(wheel)])
+    assert done.exit_code == 2
+    assert "is no regular file" in done.stderr

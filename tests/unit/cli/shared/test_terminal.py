@@ -3,7 +3,7 @@
 import io
 
 import pytest
-from rich.table import Table
+from rich.table import Column, Table
 
 from wheelmill.cli.shared import terminal
 
@@ -35,3 +35,15 @@ def test_colours_stay_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     coloured = terminal._Console(file=printed, force_terminal=True, color_system="standard", highlight=False)  # noqa: SLF001
     coloured.print("[red]fault\x1b[2J\u202e[/red]")
     assert printed.getvalue() == "\x1b[31mfault\\x1b[2J\\u202e\x1b[0m\n"
+
+
+@pytest.mark.parametrize(("width", "lines"), [(40, 2), (80, 2), (120, 1)])
+def test_a_narrow_terminal_cuts_no_cell(width: int, lines: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    printed = io.StringIO()
+    monkeypatch.setattr(terminal.STDOUT, "_file", printed)
+    monkeypatch.setattr(terminal.STDOUT, "_width", width)
+    table = Table("package", Column("hours", no_wrap=True), "why", box=None, show_header=False)
+    table.add_row("p" * 30, "h" * 12, "w" * 20 + " " + "w" * 20)
+    terminal.STDOUT.print(table)
+    assert "\u2026" not in printed.getvalue()
+    assert len(printed.getvalue().splitlines()) == lines

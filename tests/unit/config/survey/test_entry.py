@@ -482,6 +482,15 @@ def test_sources_that_the_source_distribution_lacks_are_named(source: Source) ->
     check_needs_build("demo", source(**{"csrc/made_by_the_build.cu": ""}))
 
 
+def test_the_folder_of_a_project_that_is_not_at_the_top_is_named(source: Source) -> None:
+    with pytest.raises(UsageError, check=coded("source-incomplete", "demo")):
+        check_needs_build("demo", source(README="nothing to build"))
+    facts = source(**{"python/setup.py": CUDA_SETUP, "csrc/ops.cu": ""})
+    with pytest.raises(UsageError, check=coded("source-incomplete", "--subdirectory python")):
+        check_needs_build("demo", facts)
+    check_needs_build("demo", source("python", **{"python/csrc/ops.cu": ""}))
+
+
 def test_an_extension_that_is_not_understood_is_one(source: Source) -> None:
     setup = "kind, name = choose()\nsetup(ext_modules=[kind(name, ['a.cu'])])"
     check_needs_build("demo", source(**{"setup.py": setup, "a.cu": ""}))
