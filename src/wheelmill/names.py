@@ -95,10 +95,8 @@ def read_range(text: str) -> SpecifierSet:
 
 def _range_near(text: str) -> str:
     """Write the example of an error: ``==VERSION`` for a lone version, else a general range."""
-    try:
-        return f"=={Version(text)}"
-    except InvalidVersion:
-        return ">=2.7,<3"
+    version = version_or_none(text)
+    return f"=={version}" if version else ">=2.7,<3"
 
 
 def read_requirement(text: str) -> Requirement:
@@ -169,10 +167,7 @@ class Word(ABC):
 
 def release_numbers(text: str, example: str, *, lengths: tuple[int, ...] = (2, 3)) -> tuple[int, ...]:
     """Parse dotted numbers, as many as one of `lengths`; an error expects `example`."""
-    try:
-        version = Version(bounded(text))
-    except InvalidVersion:
-        version = None
+    version = version_or_none(bounded(text))
     if version is None or str(version) != ".".join(map(str, version.release)) or len(version.release) not in lengths:
         raise ValueError(f"expected {example}, not {text!r}")
     return version.release

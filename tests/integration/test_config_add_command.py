@@ -274,6 +274,7 @@ def test_two_entries_added_at_once_both_stay(python: Command, config: Path, inde
         (("demo", "--subdirectory", "x"), "subdirectory-without-repository", "--subdirectory"),
         (("https://host.example/a/b@--upload-pack=x",), "origin-invalid", "--upload-pack=x"),
         (("ext::sh -c id",), "origin-invalid", "https://"),
+        (("https://you:secret@host.example/a/b@v1",), "origin-invalid", "without a user"),
         ((), "nothing-named", "--from-issue"),
     ],
 )
@@ -287,6 +288,7 @@ def test_what_cannot_be_added_is_refused_and_nothing_written(
     before = (config / "packages.yml").read_text()
     done = python("-m", "wheelmill", "config", "add", *arguments, "--config", config, exit_code=2)
     done.check_refused(code, fact)
+    assert "secret" not in done.stderr
     assert (config / "packages.yml").read_text() == before
 
 

@@ -336,7 +336,10 @@ def build_wheel(
     progress: Progress,
     check: Callable[[BuildTask], None] | None = None,
 ) -> BuiltWheel:
-    """Build one target into `output`, with provenance and log; `check` may refuse the source before compilation."""
+    """Build one target into `output`, with provenance and log; `check` may refuse the source before compilation.
+
+    Raises BuildError with the first error of the log.
+    """
     cell = target.cell
     started = time.monotonic()
     with _patched_source(target, _log_in(output, cell.id), progress) as (task, source_sha256):

@@ -213,7 +213,10 @@ def part_in(cache: CompilerCache) -> CompiledPart:
 
 
 def import_caches(folders: Iterable[Path]) -> int:
-    """Copy the objects, and nothing else, of other jobs' compiler caches to this machine's, and count the new ones."""
+    """Copy the objects, and nothing else, of other jobs' compiler caches to this machine's, and count the new ones.
+
+    Raises IntegrityError if they take more space than compiler caches may.
+    """
     taken = size = 0
     for folder in folders:
         for path, name in _objects(folder):

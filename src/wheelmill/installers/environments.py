@@ -133,7 +133,7 @@ class PackageFolder:
     def install(
         self, requirements: Sequence[str], *, torch_backend: str | None = None, log: Path | None = None
     ) -> None:
-        """Install PEP 508 requirements as wheels from the index that pip or uv is configured with."""
+        """Install PEP 508 requirements from the configured index; source distributions are refused."""
         offline = ["--no-index", "--no-config"] if self.sealed else []
         if requirements:
             self._install(*offline, *torch_options(torch_backend), *requirements, log=log)
@@ -193,7 +193,10 @@ def mirror(
     platform: Platform,
     torch_backend: str | None = None,
 ) -> list[Path]:
-    """Put the wheels that requirements need, dependencies too, into a folder, maybe as links to a cache: read-only."""
+    """Put the wheels that requirements need, dependencies too, into a folder, maybe as links to a cache: read-only.
+
+    Raises NetworkError for a wheel that cannot be downloaded, and IntegrityError for other bytes under its name.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     if not requirements:
         return []

@@ -16,14 +16,13 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.tags import Tag
 from packaging.utils import canonicalize_name
-from packaging.version import InvalidVersion, Version
 
 from wheelmill.build.builder import bill_for, facts_of, source_facts, with_compilers
 from wheelmill.build.provenance import Provenance, planned_values
 from wheelmill.build.source import copy_folder, sha256_of_tree
 from wheelmill.config.model.files import LockedSdist
 from wheelmill.errors import IntegrityError, ReleaseError, UnreadableError
-from wheelmill.names import Platform, PythonVersion, Sha256
+from wheelmill.names import Platform, PythonVersion, Sha256, version_or_none
 from wheelmill.plan.targets import BuildTarget, Cell
 from wheelmill.release.store import RefusedWheel
 from wheelmill.smoke.evidence import Contents
@@ -111,10 +110,8 @@ def contradicting_file(contents: Contents, target: BuildTarget, provenance: Prov
 
 
 def _is_in(versions: SpecifierSet, version: str) -> bool:
-    try:
-        return versions.contains(Version(version), prereleases=True)
-    except InvalidVersion:
-        return False
+    read = version_or_none(version)
+    return read is not None and versions.contains(read, prereleases=True)
 
 
 def _sha256_of_source(target: BuildTarget) -> Sha256 | None:

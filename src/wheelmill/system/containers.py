@@ -158,7 +158,10 @@ def _local_name(reference: str) -> str:
 
 
 def base_image(reference: str, *, progress: Progress) -> str:
-    """Pull a base image, ``NAME:TAG@sha256:...``, unless it is local, and return a name that no pull can change."""
+    """Pull a base image, ``NAME:TAG@sha256:...``, unless it is local, and return a name that no pull can change.
+
+    Raises UsageError if the registry does not provide it.
+    """
     tagged = reference.partition("@")[0]
     image = _local_image(reference)
     if image is None:

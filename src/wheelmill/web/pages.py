@@ -249,7 +249,7 @@ _DOCTYPE: Final = re.compile(rb"(?:\xef\xbb\xbf)?[\t\n\f\r ]*<!doctype", re.IGNO
 
 
 def read_html(content: bytes, address: str) -> Page:
-    """Read a project list or a project's page from any source: any bytes are one, unless they exceed the limits."""
+    """Read a project list or a project's page from any source; UnreadableError if it exceeds the limits."""
     links: list[Link] = []
     faults: list[Fault] = []
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, Self
 
 from packaging.tags import Tag, compatible_tags, cpython_tags
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
-from wheelmill.names import Platform, PythonVersion
+from wheelmill.names import Platform, PythonVersion, version_or_none
 
 if TYPE_CHECKING:
     from auditwheel.architecture import Architecture as Machine
@@ -136,10 +136,7 @@ def newest(shared_objects: Iterable[SharedObject], family: str) -> Version | Non
 def _in_family(text: str, family: str) -> Version | None:
     """Version ``2.32`` in ``GLIBC_2.32``; None for other families and for ``GLIBC_PRIVATE``."""
     named, _, number = text.partition("_")
-    try:
-        return Version(number) if named == family else None
-    except InvalidVersion:
-        return None
+    return version_or_none(number) if named == family else None
 
 
 def symbols_newer_than(floor: Version, shared_objects: Iterable[SharedObject]) -> tuple[str, ...]:

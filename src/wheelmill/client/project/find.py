@@ -27,7 +27,7 @@ _BARE: Final = "wheelmill-requirements.txt"
 
 
 def find_project(named: Path | None, python: Path | None = None) -> Project:
-    """Find the project of a path, else the nearest in or above this folder, else a new one here."""
+    """Find the project of a path, else the nearest in or above this folder, else a new one; raises UsageError."""
     path = named.absolute() if named else _nearest(Path.cwd())
     if path and _is_environment(path):
         return _bare_environment(path, python)

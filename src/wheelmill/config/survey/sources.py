@@ -90,6 +90,8 @@ def released(project: ProjectName) -> list[Version]:
 
 def _from_git(text: str, version: str | None, subdirectory: str | None, destination: Path) -> SourceOrigin:
     scheme, colon, rest = text.partition("://")
+    if "@" in rest.partition("/")[0]:  # which may be a password
+        raise UsageError("origin-invalid", "expected the address of a git repository without a user")
     address, _, ref = rest.partition("@")
     url = f"{scheme}{colon}{address}"
     try:
