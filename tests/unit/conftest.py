@@ -1,6 +1,7 @@
 """What tests of several stages use."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from tests.fake_docker import FakeDocker, put_first_on_path
 from wheelmill.config import load
 from wheelmill.config.fields import ConfigFile
 from wheelmill.config.yaml import read_file
+from wheelmill.installers.index_settings import pip_configuration
 from wheelmill.system import containers, own_installation
 
 
@@ -35,3 +37,15 @@ def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeDocker:
     """The docker of this machine, which has nothing and answers."""
     containers.answered.clear()
     return put_first_on_path(tmp_path / "docker", monkeypatch)
+
+
+@pytest.fixture
+def set_index(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Set this machine to a package index; until then it has none."""
+    for name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    pip_configuration.cache_clear()
+    yield partial(monkeypatch.setenv, "PIP_INDEX_URL")
+    pip_configuration.cache_clear()

@@ -1,5 +1,5 @@
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -9,9 +9,11 @@ from tests.page_server import JSON, Answer, PageServer
 from tests.refusals import coded
 from wheelmill.errors import NetworkError
 from wheelmill.installers import package_index
-from wheelmill.installers.index_settings import configured_index, pip_configuration
+from wheelmill.installers.index_settings import configured_index
 from wheelmill.installers.package_index import default_index, sdists_of
 from wheelmill.names import project_name
+
+pytestmark = pytest.mark.usefixtures("set_index")
 
 DEMO = project_name("demo")
 PAGES = {
@@ -33,23 +35,11 @@ PAGES = {
 }
 
 
-@pytest.fixture(autouse=True)
-def no_index(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """This machine is set to no index but the one that a test sets."""
-    for name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
-    pip_configuration.cache_clear()
-    yield
-    pip_configuration.cache_clear()
-
-
 @pytest.fixture
-def index(server: PageServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def index(server: PageServer, set_index: Callable[[str], None]) -> None:
     """The index that this machine is set to; every project answers in its own way."""
     server.pages = {f"/simple/{project}/": page for project, page in PAGES.items()}
-    monkeypatch.setenv("PIP_INDEX_URL", f"{server.url}/simple/")
+    set_index(f"{server.url}/simple/")
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """What is resolved beside the wheels: where torch comes from when the usual index has it for another CUDA."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -107,9 +108,9 @@ def test_installs_ask_the_mirror(place: str | None, options: list[str], monkeypa
     ],
 )
 def test_a_project_is_pure_if_its_newest_version_is(
-    names: list[str], server: PageServer, monkeypatch: pytest.MonkeyPatch, *, is_pure: bool
+    names: list[str], server: PageServer, set_index: Callable[[str], None], *, is_pure: bool
 ) -> None:
-    monkeypatch.setenv("PIP_INDEX_URL", f"{server.url}/simple/")
+    set_index(f"{server.url}/simple/")
     server.pages["/simple/demo/"] = Answer(links_page(*names))
     assert is_pure_on_index(Requirement("demo>=1")) is is_pure
     assert not is_pure_on_index(Requirement("absent"))
