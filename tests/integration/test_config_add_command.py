@@ -302,7 +302,8 @@ def test_a_subdirectory_is_added_at_its_commit(python: Command, config: Path, in
     for arguments in (("init", "-q"), ("add", "."), ("commit", "-q", "-m", "first")):
         subprocess.run([*somebody, *arguments], check=True)
     commit = subprocess.run([*somebody, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
-    add = ("-m", "wheelmill", "config", "add", f"file://{repository}", "--subdirectory", "hopper", "--config", config)
+    named = (f"file://{repository}", "--subdirectory", "./hopper/")
+    add = ("-m", "wheelmill", "config", "add", *named, "--config", config)
     python(*add, exit_code=2).check_refused("version-unknown", "--version")
     done = python(*add, "--version", "3.0", exit_code=0)
     assert commit[:12] in done.stderr

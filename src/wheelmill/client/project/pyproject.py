@@ -360,9 +360,8 @@ class IndexTables(PyprojectEditor):
         added = tomlkit.table() if isinstance(around[key], AoT) else tomlkit.inline_table()
         added.update({"name": free, "url": wanted.url, **self.explicit})
         around[key].append(added)
-        if all(
-            index.get("name") != free for index in self.array_of_tables(*self.index_keys)
-        ):  # tomlkit added it to a copy
+        named = {index.get("name") for index in self.array_of_tables(*self.index_keys)}
+        if free not in named:  # tomlkit added it to a copy
             raise self.unchangeable
         return free
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final, get_args
 
 from packaging.requirements import Requirement
@@ -428,9 +428,11 @@ class SourceSurvey:
 
 def survey_project(text: str, *, version: str | None = None, subdirectory: str | None = None) -> SourceSurvey:
     """Survey the source of a project without running it; `fetch_origin` describes the arguments."""
+    path = PurePosixPath(subdirectory or ".")  # hopper for ./hopper/
+    folder = str(path) if path.parts else ""
     with temporary_folder() as place:
-        origin = fetch_origin(text, version, subdirectory, place)
-        facts = Facts.of(origin.folder, subdirectory or "")
+        origin = fetch_origin(text, version, folder, place)
+        facts = Facts.of(origin.folder, folder)
         name = _checked_name((facts.declared.name if origin.source else None) or origin.name)
         return _survey(name, facts, _beginning(name, origin, facts))
 
