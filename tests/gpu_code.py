@@ -26,17 +26,17 @@ def ptx(*kernels: str) -> bytes:
     return b".version 9.0\n" + b"".join(f".visible .entry {name}(\n)\n{{ret;}}\n".encode() for name in kernels)
 
 
-def entry(kind: int, architecture: int, code: bytes, flags: int = 0, *, size: int = 0) -> bytes:
-    """Entry of a fat binary, whose packed code says that it has `size` bytes."""
+def entry(kind: int, architecture: int, code: bytes, flags: int = 0, *, size: int = 0, header: int = 64) -> bytes:
+    """Entry of a fat binary, whose packed code says that it has `size` bytes, and whose header that it has `header`."""
     packed = len(code) if flags & (LZ4 | ZSTD) else 0
     code = code.ljust(len(code) + 7 & ~7, b"\0")
-    return struct.pack("<HxxIQI8xI8xQ8xQ", kind, 64, len(code), packed, architecture, flags, size) + code
+    return struct.pack("<HxxIQI8xI8xQ8xQ", kind, header, len(code), packed, architecture, flags, size) + code
 
 
-def fatbin(*entries: bytes) -> bytes:
+def fatbin(*entries: bytes, header: int = 16) -> bytes:
     """Container of entries."""
     content = b"".join(entries)
-    return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(content)) + content
+    return struct.pack("<IHHQ", 0xBA55ED50, 1, header, len(content)) + bytes(max(0, header - 16)) + content
 
 
 def literals(code: bytes) -> bytes:

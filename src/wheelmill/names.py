@@ -76,7 +76,7 @@ def version_or_none(text: str) -> Version | None:
     """Parse a version (PEP 440); None if it is invalid."""
     try:
         return Version(text)
-    except InvalidVersion:
+    except ValueError:  # also Python's own: it converts no number of thousands of digits
         return None
 
 

@@ -13,7 +13,7 @@ from wheelmill.client.lock.pins import pins_of
 from wheelmill.client.records import Choice, Resolution, Search, Source, SourceKind, TargetEnvironment
 from wheelmill.client.sources.forms import group_links
 from wheelmill.client.sources.pages import PageCache, Pages
-from wheelmill.conformance.rule import Document, ExaminedFile, FileContents, ParsedPage
+from wheelmill.conformance.rule import Document, ExaminedFile, FileContents
 from wheelmill.conformance.rules import DETAIL_CHECKS, FILE_CHECKS
 from wheelmill.conformance.simple_api import check_detail
 from wheelmill.conformance.wheels import compare_requirements
@@ -63,9 +63,8 @@ def look_at_wheel(metadata: bytes) -> None:
 
 def look_at(page: Page) -> Page:
     """Choose from a page, and check it; returns it."""
-    form = ParsedPage(document=answered(), page=page)
-    said = [message for check in DETAIL_CHECKS for _, message in check(form)]
-    said += [message for _, message in check_detail(form, DEMO)]
+    said = [message for check in DETAIL_CHECKS for _, message in check(page)]
+    said += [message for _, message in check_detail(page, DEMO)]
     json.dumps([*said, *(fault.problem for fault in page.faults)], ensure_ascii=False).encode()
     with PageCache(None) as cache:
         groups = group_links((link.filename, link) for link in page.links)

@@ -22,26 +22,16 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Final
 
 from packaging.utils import canonicalize_name
-from packaging.version import Version
 from pydantic import BaseModel, ValidationError
 
-from wheelmill.conformance.rule import (
-    IGNORES,
-    Breach,
-    ExaminedFile,
-    ParsedPage,
-    Violation,
-    fails,
-    installs,
-    is_hash,
-    name_and_version,
-    parse_filename,
-    rule,
-)
+from wheelmill.conformance.listed_values import is_hash, name_and_version, parse_filename
+from wheelmill.conformance.rule import IGNORES, Breach, ExaminedFile, Violation, fails, installs, rule
 from wheelmill.errors import UnreadableError
+from wheelmill.names import version_or_none
 from wheelmill.web.credentials import is_secure
 from wheelmill.web.pages import SIDECAR_SUFFIX, Form, Page
 from wheelmill.wheel.name import VARIANTS_SUFFIX, split_label, variants_filename
@@ -53,36 +43,27 @@ VERSIONS: Final = rule(
     installs("reads versions from the file names"),
     section="Versions",
 )
-SIZE: Final = rule(
-    "700.2",
-    "From API version 1.1 on, every file has its size in bytes.",
-    IGNORES,
-    section="Additional file information",
-)
-SAME_SIZE: Final = rule(
-    "700.3", "The size is the one of the file that is served.", IGNORES, section="Additional file information"
-)
-UPLOAD_TIME: Final = rule(
+_file_rule = partial(rule, section="Additional file information")
+SIZE: Final = _file_rule("700.2", "From API version 1.1 on, every file has its size in bytes.", IGNORES)
+SAME_SIZE: Final = _file_rule("700.3", "The size is the one of the file that is served.", IGNORES)
+UPLOAD_TIME: Final = _file_rule(
     "700.4",
     "upload-time has the form yyyy-mm-ddThh:mm:ss.ffffffZ, the fraction optional.",
     fails("ends with a traceback; ignores it in HTML; accepts other zones and none"),
     fails("refuses a page in JSON; accepts other zones and the year 0"),
-    section="Additional file information",
 )
-SIZE_RANGE: Final = rule(
+SIZE_RANGE: Final = _file_rule(
     "700.5",
     "A size is a whole number of at most 18 digits, without a sign.",
     IGNORES,
     fails("refuses a page in JSON with a size from 2**64 on, below 0 or not whole"),
-    section="Additional file information",
 )
 
 _FORMS: Final = ("%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def check_attributes(form: ParsedPage) -> Iterator[Breach]:
+def check_attributes(page: Page) -> Iterator[Breach]:
     """Check the sizes, upload times and versions on a project's page (PEP 700)."""
-    page = form.page
     needs_all = page.form is Form.JSON and page.version != "1.0"
     if needs_all:
         yield from _check_versions(page)
@@ -106,7 +87,7 @@ def _check_versions(page: Page) -> Iterator[Breach]:
     if page.versions is None:
         yield VERSIONS, "there is no key versions"
         return
-    listed = [_version(text) for text in page.versions]
+    listed = [version_or_none(text) or text for text in page.versions]
     if len(set(listed)) < len(listed):
         yield VERSIONS, "versions lists a version twice"
     files = {named[1] for link in page.links if (named := name_and_version(link.filename))}
@@ -114,57 +95,36 @@ def _check_versions(page: Page) -> Iterator[Breach]:
         yield VERSIONS, f"versions lacks {', '.join(map(str, missing))}"
 
 
-def _version(text: str) -> Version | str:
-    try:
-        return Version(text)
-    except ValueError:
-        return text
-
-
 def _is_time(text: str) -> bool:
     for form in _FORMS:
         with suppress(ValueError):
-            dt.datetime.strptime(text, form)  # noqa: DTZ007 - Z is part of the form
-            return True
+            return bool(dt.datetime.strptime(text, form))  # noqa: DTZ007 - Z is part of the form
     return False
 
 
+_NO_WARNING: Final = installs("without a warning")
 STATUS: Final = rule(
     "792.1",
     "The status is active, archived, quarantined or deprecated.",
-    installs("without a warning"),
+    _NO_WARNING,
     section="Project status markers",
 )
 QUARANTINED: Final = rule(
-    "792.2", "A quarantined project offers no files.", installs("without a warning"), section="Project status markers"
+    "792.2", "A quarantined project offers no files.", _NO_WARNING, section="Project status markers"
 )
-STATUS_VERSION: Final = rule(
-    "792.3",
-    "A page that gives the status has API version 1.4 or later.",
-    installs("without a warning"),
-    section="Status markers in the index APIs",
+_status_rule = partial(rule, section="Status markers in the index APIs")
+STATUS_VERSION: Final = _status_rule("792.3", "A page that gives the status has API version 1.4 or later.", _NO_WARNING)
+TEXTS: Final = _status_rule(
+    "792.4", "In JSON, the status and its reason are texts.", _NO_WARNING, fails("refuses the page")
 )
-TEXTS: Final = rule(
-    "792.4",
-    "In JSON, the status and its reason are texts.",
-    installs("without a warning"),
-    fails("refuses the page"),
-    section="Status markers in the index APIs",
-)
-SAME_STATUS: Final = rule(
-    "792.5",
-    "The status and its reason are the same in HTML and JSON.",
-    installs("without a warning"),
-    section="Status markers in the index APIs",
-)
+SAME_STATUS: Final = _status_rule("792.5", "The status and its reason are the same in HTML and JSON.", _NO_WARNING)
 
 _BEFORE: Final = frozenset({None, "1.0", "1.1", "1.2", "1.3"})
 _STATUSES: Final = frozenset({"active", "archived", "quarantined", "deprecated"})
 
 
-def check_status(form: ParsedPage) -> Iterator[Breach]:
+def check_status(page: Page) -> Iterator[Breach]:
     """Check the status on a project's page (PEP 792)."""
-    page = form.page
     if page.status is not None and page.status not in _STATUSES:
         yield STATUS, f"the status is {page.status!r}"
     if page.status is not None and page.version in _BEFORE:
@@ -227,14 +187,14 @@ LEGACY: Final = rule(
 )
 
 
-def check_announced_metadata(form: ParsedPage) -> Iterator[Breach]:
+def check_announced_metadata(page: Page) -> Iterator[Breach]:
     """Check the metadata attributes on a project's page (PEP 658 and 714)."""
-    for link in form.page.links:
+    for link in page.links:
         value, legacy = link.core_metadata, link.legacy_metadata
         name, _, digest = (value or "true").partition("=")
         if (name, digest) != ("true", "") and not is_hash(name, digest):
             yield VALUE, f"{link.filename} has data-core-metadata={value!r}"
-        if form.page.form is Form.JSON or legacy is None:
+        if page.form is Form.JSON or legacy is None:
             continue
         if value is None:
             yield LEGACY, f"{link.filename} has data-dist-info-metadata only"
@@ -316,9 +276,9 @@ class _Statement(BaseModel):
     subject: tuple[_Subject, ...]
 
 
-def check_provenance_url(form: ParsedPage) -> Iterator[Breach]:
+def check_provenance_url(page: Page) -> Iterator[Breach]:
     """Check the provenance URLs on a project's page (PEP 740)."""
-    for link in form.page.links:
+    for link in page.links:
         if link.provenance is not None and not is_secure(link.provenance):
             yield URL, f"{link.filename} has the provenance {link.provenance!r}"
 
@@ -354,34 +314,34 @@ def check_provenance(file: ExaminedFile) -> Iterator[Violation]:
             yield SUBJECT.violation(document.url, f"it is about {name} with sha256 {sha256}")
 
 
+_NO_VARIANTS: Final = installs("ignores variant wheels")
+_WITH_PREVIEW: Final = installs("ignores variant wheels; with its preview of them on it fails: invalid metadata")
 LISTED: Final = rule(
     "825.1",
     "A page that lists variant wheels lists the variants.json of their version.",
-    installs("ignores variant wheels"),
+    _NO_VARIANTS,
     installs("ignores variant wheels, unless its preview of them is on and variants.json is there"),
     section="Index-level metadata",
 )
-
-_WITH_PREVIEW: Final = installs("ignores variant wheels; with its preview of them on it fails: invalid metadata")
 READABLE: Final = rule(
     "825.2",
     "variants.json can be read, and follows a known draft.",
-    installs("ignores variant wheels"),
+    _NO_VARIANTS,
     _WITH_PREVIEW,
     section="Index-level metadata",
 )
 ITSELF: Final = rule(
     "825.3",
     "A variant wheel has a variant.json with the properties of its label and no other.",
-    installs("ignores variant wheels"),
+    _NO_VARIANTS,
     _WITH_PREVIEW,
     section="Variant metadata",
 )
 
 
-def check_variant_lists(form: ParsedPage) -> Iterator[Breach]:
+def check_variant_lists(page: Page) -> Iterator[Breach]:
     """Check that a project's page with variant wheels lists their variants (PEP 825)."""
-    names = [link.filename for link in form.page.links]
+    names = [link.filename for link in page.links]
     listed = {name_and_version(name) for name in names if name.endswith(VARIANTS_SUFFIX)}
     variants = Counter(name_and_version(name) for name in names if split_label(name)[1])
     for named, count in variants.items():

@@ -1,22 +1,18 @@
-"""Rules of the simple index, their violations, and the pages, files and values that they check."""
+"""Rules of the simple index, their violations, and the files that they check."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final
 
 from packaging.metadata import Metadata
-from packaging.utils import NormalizedName, parse_sdist_filename
-from packaging.version import Version
 
 from wheelmill.errors import UnreadableError
-from wheelmill.web.pages import SIDECAR_SUFFIX, Link, Page
+from wheelmill.web.pages import SIDECAR_SUFFIX, Link
 from wheelmill.wheel.metadata import read_metadata
-from wheelmill.wheel.name import VARIANTS_SUFFIX, WheelName, split_label, written_parts
 
 
 class Severity(StrEnum):
@@ -28,12 +24,12 @@ class Severity(StrEnum):
     """A rule is broken, and the installers of today cope."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Effect:
     """Behaviour of an installer with an index that breaks a rule."""
 
     fails: bool
-    """True if it ends with an error instead of installing."""
+    """True if it ends with an error; false if it installs all the same."""
     what: str
 
     def __str__(self) -> str:
@@ -41,16 +37,8 @@ class Effect:
         return f"{'fails' if self.fails else 'installs'}: {self.what}"
 
 
-def fails(what: str) -> Effect:
-    """Effect of a failed installation."""
-    return Effect(fails=True, what=what)
-
-
-def installs(what: str) -> Effect:
-    """Effect of an installation that succeeds all the same."""
-    return Effect(fails=False, what=what)
-
-
+fails: Final = partial(Effect, True)  # noqa: FBT003 - its only flag
+installs: Final = partial(Effect, False)  # noqa: FBT003
 IGNORES: Final = installs("ignores it")
 """Effect on an installer that does not read the attribute in question."""
 
@@ -132,40 +120,6 @@ class ConformanceReport:
     """By topic and URL."""
 
 
-def parse_filename(filename: str) -> tuple[NormalizedName, Version, *tuple[object, ...]] | None:
-    """Read the name of a wheel or a source distribution; None if it is neither."""
-    try:
-        if not filename.endswith(".whl"):
-            return parse_sdist_filename(filename)
-        name = WheelName.parse(filename)
-    except ValueError:  # also Python's own: it converts no number of thousands of digits
-        return None
-    return name.project, name.version, name.build, name.tags
-
-
-def name_and_version(filename: str) -> tuple[NormalizedName, Version] | None:
-    """Project and version of a wheel, a source distribution or a list of variants; None if it is none of them."""
-    if filename.endswith(VARIANTS_SUFFIX):
-        filename = f"{filename.removesuffix(VARIANTS_SUFFIX)}-py3-none-any.whl"
-    whole = parse_filename(split_label(filename)[0])
-    return (whole[0], whole[1]) if whole else None
-
-
-def written_version(filename: str) -> str:
-    """Version as spelled in the name of a wheel, a source distribution or a list of variants."""
-    if filename.endswith(".whl"):
-        return written_parts(filename)[1]
-    return filename.removesuffix(VARIANTS_SUFFIX).removesuffix(".tar.gz").removesuffix(".zip").rpartition("-")[2]
-
-
-def is_hash(name: str, digest: str) -> bool:
-    """True if `digest` is a hexadecimal hash that every installer can compute."""
-    if name not in hashlib.algorithms_guaranteed or name.startswith("shake_"):
-        return False
-    size = 2 * hashlib.new(name, usedforsecurity=False).digest_size
-    return len(digest) == size and set(digest.lower()) <= set("0123456789abcdef")
-
-
 @dataclass(frozen=True, kw_only=True)
 class Document:
     """Answer to a request."""
@@ -193,14 +147,6 @@ class Document:
     def failure(self) -> str:
         """Fault of an answer that is not ok: ``answers 404``."""
         return self.problem or f"answers {self.status}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class ParsedPage:
-    """The root page or a project's page, in one of its forms."""
-
-    document: Document
-    page: Page
 
 
 @dataclass(frozen=True, kw_only=True)

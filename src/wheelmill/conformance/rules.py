@@ -10,7 +10,7 @@ from typing import Final
 from packaging.version import Version
 
 from wheelmill.conformance import attributes, simple_api, wheels
-from wheelmill.conformance.rule import Breach, Document, ExaminedFile, ParsedPage, Rule, Violation, installs, rule
+from wheelmill.conformance.rule import Breach, Document, ExaminedFile, Rule, Violation, installs, rule
 from wheelmill.errors import UnreadableError
 from wheelmill.names import ProjectName
 from wheelmill.web.json_pages import MAX_VALUES, read_project_detail, read_project_list
@@ -32,7 +32,7 @@ _DECLARED: Final = [
 RULES: Final = (*sorted(_DECLARED, key=lambda each: Version(each.number)), READABLE)
 """By their PEPs, our own at the end."""
 
-PageCheck = Callable[[ParsedPage], Iterator[Breach]]
+PageCheck = Callable[[Page], Iterator[Breach]]
 
 LIST_CHECKS: Final[tuple[PageCheck, ...]] = (simple_api.check_list, simple_api.check_page)
 DETAIL_CHECKS: Final[tuple[PageCheck, ...]] = (
@@ -71,20 +71,18 @@ _RULE_OF_KEY: Final[Mapping[str, Rule]] = {
 def _parse(  # noqa: PLR0911 - one for each kind of answer
     document: Document, missing: Rule, read_json: Callable[[bytes, str], Page]
 ) -> tuple[Page | None, list[Breach]]:
-    """Parse one form of a page; returns None for an unreadable form, and the broken rules.
-
-    `missing` is the rule that an absent page breaks. `read_json` takes the content and the URL of a JSON form.
-    """
+    """Parse one form of a page, None if it is unreadable, and list the broken rules: `missing` if there is none."""
     if not document.ok:
         return None, [(missing, f"the page {document.failure}")]
     if document.content_type in HTML_TYPES:
-        if document.content.lstrip()[:1] in (b"{", b"["):
+        if document.content.lstrip().startswith((b"{", b"[")):
             return None, [(simple_api.LABELLED, f"it is JSON, and the content type is {document.content_type}")]
         try:
             page = read_html(document.content, document.final_url)
         except UnreadableError as error:
             return None, [(READABLE, str(error))]
-        return page, [(_RULE_OF_KEY.get(fault.key, simple_api.HTML5), fault.problem) for fault in page.faults]
+        faults = [(_RULE_OF_KEY.get(fault.key, simple_api.HTML5), fault.problem) for fault in page.faults]
+        return page, [*faults, *simple_api.check_escapes(page, document.content)]
     if document.content_type != JSON_TYPE:
         return None, [(simple_api.CONTENT_TYPE, f"the content type is {document.content_type or 'missing'}")]
     if document.content.count(b",") > MAX_VALUES:
@@ -124,8 +122,7 @@ def _read(
         page, breaches = parse(document)
         if page:
             pages[page.form] = page
-            parsed = ParsedPage(document=document, page=page)
-            breaches += (breach for check in checks for breach in check(parsed))
+            breaches += (breach for check in checks for breach in check(page))
         violations += (broken.violation(document.url, message) for broken, message in breaches)
     if len(pages) == len(Form):
         breaches = [breach for compare in comparisons for breach in compare(pages[Form.HTML], pages[Form.JSON])]

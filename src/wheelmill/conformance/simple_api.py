@@ -12,25 +12,15 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Final
 
 from packaging.metadata import Metadata
 from packaging.specifiers import SpecifierSet
 from packaging.utils import InvalidName, canonicalize_name
 
-from wheelmill.conformance.rule import (
-    IGNORES,
-    Breach,
-    Document,
-    ExaminedFile,
-    ParsedPage,
-    Violation,
-    fails,
-    installs,
-    is_hash,
-    name_and_version,
-    rule,
-)
+from wheelmill.conformance.listed_values import is_hash, name_and_version
+from wheelmill.conformance.rule import IGNORES, Breach, Document, ExaminedFile, Violation, fails, installs, rule
 from wheelmill.names import ProjectName, read_range
 from wheelmill.web.pages import Form, Link, Page, absolute, last_part
 
@@ -135,9 +125,8 @@ _LEGACY: Final = (".egg", ".exe", ".msi", ".rpm", ".tar.bz2", ".tgz", ".deb", ".
 """Suffixes of files that indexes listed before PEP 527, and that installers pass over."""
 
 
-def check_list(form: ParsedPage) -> Iterator[Breach]:
+def check_list(page: Page) -> Iterator[Breach]:
     """Check a project list (PEP 503)."""
-    page = form.page
     for link in page.links:
         if not (_is_listed_well(link) if page.form is Form.HTML else project_of(link)):  # JSON has names and no links
             yield LIST_ENTRY, f"the link {link.text!r} leads to {link.url!r}"
@@ -157,13 +146,10 @@ def _is_listed_well(link: Link) -> bool:
     return path.endswith("/") and last_part(path.rstrip("/")) == project_of(link) == canonicalize_name(link.text or "")
 
 
-def check_detail(form: ParsedPage, project: ProjectName) -> Iterator[Breach]:
+def check_detail(page: Page, project: ProjectName) -> Iterator[Breach]:
     """Check the page of the requested project (PEP 503 and 691)."""
-    page = form.page
     if page.name is not None and page.name != project:
         yield NAME, f"name is {page.name!r}, not {project!r}"
-    if page.form is Form.HTML:
-        yield from _check_escapes(form)
     if not page.links and page.status != "quarantined":
         yield NO_FILE, "it lists no file"
     seen: dict[str, Link] = {}
@@ -224,11 +210,11 @@ def _is_same_python(stated: str | None, metadata: Metadata) -> bool:
         return True
 
 
-def _check_escapes(form: ParsedPage) -> Iterator[Breach]:
-    """Check the page's source, because a parser gives the same value for both spellings."""
-    html = form.document.content.decode(errors="replace")
+def check_escapes(page: Page, content: bytes) -> Iterator[Breach]:
+    """Check the source of a page in HTML, because a parser gives the same value for both spellings."""
+    html = content.decode(errors="replace")
     quoted = {text[1:].partition(text[0])[0] for text in html.split("data-requires-python=") if text[:1] in {"'", '"'}}
-    for value in sorted(quoted & {link.requires_python for link in form.page.links}):
+    for value in sorted(quoted & {link.requires_python for link in page.links}):
         if "<" in value or ">" in value:
             yield ESCAPES, f"data-requires-python={value!r} is written without &lt; or &gt;"
 
@@ -238,10 +224,10 @@ FORM: Final = rule("629.2", "The version of the API is two numbers, Major.Minor.
 MAJOR: Final = rule("629.3", "The major version of the API is 1.", IGNORES, section="Clients")
 
 
-def check_page(form: ParsedPage) -> Iterator[Breach]:
+def check_page(page: Page) -> Iterator[Breach]:
     """Check the doctype and the API version of any page (PEP 503 and 629)."""
-    stated = form.page.version
-    if not form.page.has_doctype:
+    stated = page.version
+    if not page.has_doctype:
         yield HTML5, "the page has no <!DOCTYPE html>"
     if stated is None:
         yield MISSING, "the page has no pypi:repository-version"
@@ -260,12 +246,12 @@ CONTENT_TYPE: Final = rule(
     fails("unsupported content type"),
     section="Content-Types",
 )
-SHAPE: Final = rule(
+_json_rule = partial(rule, section="JSON Serialization")
+SHAPE: Final = _json_rule(
     "691.2",
     "A page in JSON has the keys of the API, with values of their types.",
     installs("in part: a file without hashes unchecked; some other types end with a traceback"),
     fails("refuses the page"),
-    section="JSON Serialization",
 )
 NAME: Final = rule("691.3", "name is the normalized name of the project.", IGNORES, section="Project Detail")
 SAME_PROJECTS: Final = rule(
@@ -277,26 +263,23 @@ SAME_FILES: Final = rule(
     installs("by what the JSON says"),
     section="Version + Format Selection",
 )
-PARSED: Final = rule(
+PARSED: Final = _json_rule(
     "691.6",
     "A page in JSON can be parsed.",
     fails("ends with a traceback"),
     fails("refuses the page; accepts other encodings, and deep nesting under unknown keys"),
-    section="JSON Serialization",
 )
-STRICT: Final = rule(
+STRICT: Final = _json_rule(
     "691.7",
     "A page in JSON is in UTF-8 without a byte order mark, has no NaN or Infinity, and no key of an object twice.",
     installs("reads them; takes the last of two equal keys"),
     fails("refuses the page; accepts an unknown key twice"),
-    section="JSON Serialization",
 )
-NULL: Final = rule(
+NULL: Final = _json_rule(
     "691.8",
     "An unknown size, upload-time, yanked or status is left out, not null.",
     installs("takes null for left out"),
     fails("refuses the page"),
-    section="JSON Serialization",
 )
 LABELLED: Final = rule(
     "691.9",

@@ -19,15 +19,8 @@ from urllib.parse import quote, urljoin, urlsplit
 
 from wheelmill.conformance import simple_api, wheels
 from wheelmill.conformance.fetch import ORIGIN, Fetcher, FolderTransport, Politeness, observe
-from wheelmill.conformance.rule import (
-    ConformanceReport,
-    Document,
-    ExaminedFile,
-    FileContents,
-    Observation,
-    Violation,
-    is_hash,
-)
+from wheelmill.conformance.listed_values import is_hash
+from wheelmill.conformance.rule import ConformanceReport, Document, ExaminedFile, FileContents, Observation, Violation
 from wheelmill.conformance.rules import FILE_CHECKS, READABLE, RULES, Reading, read_detail, read_list
 from wheelmill.errors import NetworkError, UnreadableError, UsageError, WheelmillError
 from wheelmill.index.serve import is_project_list, project_lists_below, root_of
@@ -66,21 +59,17 @@ def examine(link: Link, page: str, url: str, fetcher: Fetcher, *, every_byte: bo
         answer=answer,
         is_there_escaped=not answer.ok and _escaped(url) != url and fetcher.first_byte(_escaped(url)).ok,
         digests=digests,
-        sidecar=_get(fetcher, url + SIDECAR_SUFFIX, wanted=link.core_metadata is not None),
+        sidecar=None if link.core_metadata is None else fetcher.get(url + SIDECAR_SUFFIX),
         inside=inside,
-        provenance=_get(fetcher, link.provenance or "", wanted=is_secure(link.provenance or "")),
-        signature=_get(fetcher, f"{url}.asc", wanted=link.signature == "true"),
-        variants=_get(fetcher, url, wanted=link.filename.endswith(VARIANTS_SUFFIX)),
+        provenance=fetcher.get(link.provenance) if link.provenance and is_secure(link.provenance) else None,
+        signature=fetcher.get(f"{url}.asc") if link.signature == "true" else None,
+        variants=fetcher.get(url) if link.filename.endswith(VARIANTS_SUFFIX) else None,
     )
 
 
 def _escaped(url: str) -> str:
     path, mark, query = url.partition("?")
     return f"{path.replace('+', '%2B')}{mark}{query}"
-
-
-def _get(fetcher: Fetcher, url: str, *, wanted: bool) -> Document | None:
-    return fetcher.get(url) if wanted else None
 
 
 def _download(link: Link, url: str, fetcher: Fetcher, size: int) -> tuple[dict[str, str] | None, FileContents | None]:
@@ -127,16 +116,8 @@ MAX_KEPT: Final = 3_000_000
 """Projects, files and violations that pages may have together: about 3 GB of memory."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReadPage:
-    """Page to read."""
-
-    url: str
-    """With a slash at its end."""
-    read: Callable[[Sequence[Document]], Reading]
-    """Reads its forms."""
-
-
+_Page = tuple[str, Callable[[Sequence[Document]], Reading]]
+"""URL of a page, with a slash at its end, and the reader of its forms."""
 MAX_PAGES: Final = 200
 MAX_FILES: Final = 50
 """Pages and files of a sample."""
@@ -158,22 +139,18 @@ class IndexSurvey:
     def run(self, roots: Sequence[str], projects: Sequence[ProjectName]) -> ConformanceReport:
         """Check the indexes with project lists at `roots`, which end with a slash; `projects` limits the pages."""
         violations: list[Violation] = []
-        pages: list[ReadPage] = []
+        pages: list[_Page] = []
         named = [(root, Reading(projects=projects)) for root in roots if projects]
-        lists = [ReadPage(url=root, read=read_list) for root in roots]
-        for root, listed in named or self._read("project lists", lists):
+        for root, listed in named or self._read("project lists", [(root, read_list) for root in roots]):
             violations += listed.violations
-            pages += (
-                ReadPage(url=urljoin(root, f"{name}/"), read=partial(read_detail, project=name))
-                for name in listed.projects
-            )
+            pages += ((urljoin(root, f"{name}/"), partial(read_detail, project=name)) for name in listed.projects)
             violations += self._slash(urljoin(root, listed.projects[0])) if listed.projects else ()
         chosen_pages = self._sample(pages, MAX_PAGES)
         files: dict[str, tuple[Link, str]] = {}
-        largest = (0, "")
+        most_files, largest_page = 0, ""
         for page, detail in self._read("pages", chosen_pages):
             violations += detail.violations
-            largest = max(largest, (len(detail.files), page))
+            most_files, largest_page = max((most_files, largest_page), (len(detail.files), page))
             for url, link in detail.files:
                 files.setdefault(url, (link, page))
         chosen_files = self._sample(sorted(files.items()), MAX_FILES)
@@ -181,7 +158,6 @@ class IndexSurvey:
         for file, faults in self._examine(chosen_files):
             violations += faults
             violations += wheels.compare_requirements(file, seen)
-        _, largest_page = largest
         observations: tuple[Observation, ...] = ()
         if largest_page and not largest_page.startswith(ORIGIN):  # a folder has no host
             first_file = chosen_files[0][0] if chosen_files else None
@@ -196,19 +172,19 @@ class IndexSurvey:
             observations=observations,
         )
 
-    def _read(self, what: str, pages: Sequence[ReadPage]) -> Iterator[tuple[str, Reading]]:
+    def _read(self, what: str, pages: Sequence[_Page]) -> Iterator[tuple[str, Reading]]:
         """Request and read pages; yield the URL of each, without credentials. `what` names them in the plural."""
         kept = 0
         connections = self.fetcher.politeness.connections
-        answers = in_turn(lambda page: self.fetcher.get_page(page.url), pages, at_once=connections)
-        for number, (page, forms) in enumerate(zip(pages, answers, strict=True), start=1):
+        answers = in_turn(self.fetcher.get_page, [url for url, _ in pages], at_once=connections)
+        for number, ((address, read), forms) in enumerate(zip(pages, answers, strict=True), start=1):
             self.progress.line(f"{number} of {len(pages)} {what}")
-            url = without_credentials(page.url)
+            url = without_credentials(address)
             if kept > MAX_KEPT:
                 problem = f"the page is not read: those before it have more than {MAX_KEPT} files and faults"
                 reading = Reading(violations=[READABLE.violation(url, problem)])
             else:
-                reading = page.read(forms)
+                reading = read(forms)
             kept += len(reading.projects) + len(reading.files) + len(reading.violations)
             yield url, reading
 

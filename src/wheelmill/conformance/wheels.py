@@ -13,19 +13,12 @@ from typing import Final
 
 from packaging.requirements import Requirement
 from packaging.utils import NormalizedName, canonicalize_name
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
-from wheelmill.conformance.rule import (
-    Breach,
-    ExaminedFile,
-    ParsedPage,
-    Violation,
-    fails,
-    installs,
-    name_and_version,
-    rule,
-    written_version,
-)
+from wheelmill.conformance.listed_values import name_and_version, written_version
+from wheelmill.conformance.rule import Breach, ExaminedFile, Violation, fails, installs, rule
+from wheelmill.names import version_or_none
+from wheelmill.web.pages import Page
 from wheelmill.wheel.metadata import read_fields, read_metadata
 
 NORMAL: Final = rule(
@@ -36,9 +29,9 @@ NORMAL: Final = rule(
 )
 
 
-def check_versions(form: ParsedPage) -> Iterator[Breach]:
+def check_versions(page: Page) -> Iterator[Breach]:
     """Check the versions in the file names of a project's page (PEP 440)."""
-    for link in form.page.links:
+    for link in page.links:
         named = name_and_version(link.filename)
         if named and (written := written_version(link.filename)) != str(named[1]):
             yield NORMAL, f"{link.filename} has {written!r} for {named[1]}"
@@ -94,16 +87,9 @@ def check_zip(file: ExaminedFile) -> Iterator[Violation]:
     (folder,) = folders
     if missing := [each for each in _NEEDED if f"{folder}/{each}" not in inside.dist_info]:
         yield DIST_INFO.violation(file.url, f"{name} has no {', '.join(missing)} in {folder}")
-    if (named := name_and_version(name)) and _name_of_folder(folder) != named:
-        yield DIST_INFO_NAME.violation(file.url, f"{name} has {folder}")
-
-
-def _name_of_folder(folder: str) -> tuple[str, Version] | None:
     project, _, version = folder.removesuffix(".dist-info").rpartition("-")
-    try:
-        return canonicalize_name(project), Version(version)
-    except InvalidVersion:
-        return None
+    if (named := name_and_version(name)) and named != (canonicalize_name(project), version_or_none(version)):
+        yield DIST_INFO_NAME.violation(file.url, f"{name} has {folder}")
 
 
 REQUIRED: Final = rule(

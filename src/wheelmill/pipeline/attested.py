@@ -125,11 +125,10 @@ def release_deliveries(
     progress: Progress,
     until: float | None = None,
 ) -> Publication:
-    """Publish the wheels that their gates admit.
+    """Publish the wheels that their gates admit; raises ReleaseError if the store cannot be read or written.
 
     A delivery is on disk until the next one is asked for. ``attestation`` is the address of the attestation of all
-    these wheels. No more wheels are taken after ``until``, in seconds since the epoch. Raises ReleaseError if the store
-    cannot be read or written.
+    these wheels. No more wheels are taken after ``until``, in seconds since the epoch.
     """
     refused: list[RefusedWheel] = []
 
@@ -148,8 +147,7 @@ def deliveries_of_runs(
 ) -> Iterator[Delivery]:
     """Download the artifacts of a plan's jobs, one group at a time to save disk space.
 
-    Every job of a run can write artifacts, so a group delivers only its own wheels. ``gate_of`` makes the gate
-    for a folder and what was planned.
+    Every job of a run can write artifacts, so a group delivers only its own wheels. ``gate_of`` makes their gate.
     """
     groups = list(plan.groups)
     for number, group in enumerate(groups, start=1):

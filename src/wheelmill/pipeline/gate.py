@@ -169,11 +169,7 @@ class Gate:
     """Bytes that it must stay under where it will be released; None sets no limit."""
 
     def admit(self, paths: Iterable[Path]) -> tuple[tuple[TestedWheel, ...], tuple[RefusedWheel, ...]]:
-        """Examine delivered wheels, each with its certificate beside it.
-
-        Returns:
-            The wheels that may be released, with the evidence that was found now; and the others, with the reasons.
-        """
+        """Examine delivered wheels by their certificates; returns those to release, with new evidence, and refusals."""
         admitted: list[TestedWheel] = []
         refused: list[RefusedWheel] = []
         for path in paths:
@@ -227,10 +223,7 @@ class Gate:
         return tuple(dict.fromkeys(self.attested.files[subject] for subject in subjects))
 
     def _compare(self, filename: str, provenance: Provenance | None) -> BuildTarget | None:
-        """Compare the name and the provenance of a wheel with the plan or, without a plan, with each other.
-
-        The result is the planned target; None if there is no plan.
-        """
+        """Compare a wheel's name and provenance with its planned target, which is returned, or with each other."""
         try:
             name = WheelName.parse(filename)
         except ValueError as error:

@@ -6,7 +6,6 @@ import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wheelmill.config.model.config import Config
@@ -16,11 +15,10 @@ from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import BuildTarget, Cell, Filters, PastBuilds, Plan
 from wheelmill.release.ledger.records import UnreleasedGroup
 from wheelmill.release.store import Quotas
-from wheelmill.system.records import read_record
 from wheelmill.wheel.label import torch_in_json
 
 if TYPE_CHECKING:
-    from wheelmill.pipeline.outputs import CellOf, MatrixGroup, PlanMatrix, ShardLoad
+    from wheelmill.pipeline.outputs import CellOf, MatrixGroup, PlanMatrix
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,11 +78,6 @@ class MatrixPlan:
         return tuple(itertools.chain.from_iterable(plan.targets for plan in plans))
 
 
-def read_plan(path: Path) -> MatrixPlan:
-    """Read a file with the output of ``wheelmill plan --matrix``. Raises IntegrityError if it is no such file."""
-    return read_record(path, MatrixPlan)
-
-
 def matrix_content(
     planned: Plan,
     quotas: Quotas,
@@ -130,14 +123,13 @@ def matrix_content(
     return {
         "schema": "wheelmill.plan-matrix/1",
         "shards": [{"include": [contents[group.id] for group in shard]} for shard in shards],
-        "loads": [_load_content(load_of_all(shard)) for shard in shards],
+        "loads": [
+            {"wheels": int(load.wheels), "size": int(load.size), "machine_hours": round(load.machine_hours, 1)}
+            for load in map(load_of_all, shards)
+        ],
         "waiting": [group.id for group in groups if group.id not in taken],
         "force": force,
     }
-
-
-def _load_content(load: Load) -> ShardLoad:
-    return {"wheels": int(load.wheels), "size": int(load.size), "machine_hours": round(load.machine_hours, 1)}
 
 
 def group_content(group: Group, run: str = "", ledger: str | None = None) -> MatrixGroup:

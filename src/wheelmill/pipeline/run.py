@@ -40,8 +40,8 @@ from wheelmill.index.tree import WHEELS_JSON
 from wheelmill.index.write import write_site
 from wheelmill.names import TORCH, ReleaseTag, Sha256
 from wheelmill.pipeline.site import Stores, build_index, catalogue_of
-from wheelmill.plan.targets import BuildTarget, Cell, KnownFailure, Plan, Skip
-from wheelmill.release.ledger.records import LedgerState
+from wheelmill.plan.targets import BuildTarget, Cell, KnownFailure, Plan
+from wheelmill.release.ledger.records import LedgerState, ReleasedWheel
 from wheelmill.release.ledger.releases import published
 from wheelmill.release.publish import assign_build_number, publish
 from wheelmill.release.store import Store
@@ -71,10 +71,7 @@ def released_wheels(state: LedgerState, store: Store) -> list[AvailableWheel]:
 
 
 def kept_wheels(published: Container[str], folders: Iterable[Path]) -> dict[Sha256, TestedWheel]:
-    """Find the wheels that passed in earlier runs and are not published, by the identity of their inputs.
-
-    ``published`` has the file names of all published wheels; ``folders`` are those where runs leave wheels that passed.
-    """
+    """Find wheels in ``folders`` that passed in earlier runs and are not published, by the identity of their inputs."""
     paths = (path for folder in folders for path in folder.glob("*.whl") if path.name not in published)
     kept: dict[Sha256, TestedWheel] = {}
     for path in paths:
@@ -99,13 +96,15 @@ def serve_candidate(folder: Path, wheels: Collection[WheelFile]) -> Iterator[Can
     """Write wheels, sidecars and pages to an empty folder, and serve it like a real index while the context is open."""
     files = folder / "files"
     files.mkdir()
+    sidecars = {wheel.filename + SIDECAR_SUFFIX: metadata_bytes(wheel.path) for wheel in wheels}
     for wheel in wheels:
         shutil.copyfile(wheel.path, files / wheel.filename)
-        write_bytes(files / (wheel.filename + SIDECAR_SUFFIX), metadata_bytes(wheel.path))
+    for name, content in sidecars.items():
+        write_bytes(files / name, content)
     site = site_of_folder(files, "../files", warn=lambda _text: None)
     write_site(pages_of(site), folder / "site")
     tree = max(site.trees, key=lambda tree: len(tree.projects))  # wheels for a candidate of torch are in one tree only
-    metadata = [read_metadata(metadata_bytes(wheel.path)) for wheel in wheels]
+    metadata = [read_metadata(content) for content in sidecars.values()]
     own = {canonicalize_name(each.name) for each in metadata}
     required = {requirement for each in metadata for requirement in each.requires_dist or ()}
     others = tuple(sorted(str(each) for each in required if canonicalize_name(each.name) not in own))
@@ -135,24 +134,22 @@ _MUCH: Final = 1.2
 
 def growth_of(file: WheelFile, cell: Cell, state: LedgerState) -> Finding | None:
     """Report a wheel much larger than its newest published predecessor for the same CUDA and platform; None if not."""
-    before = [(each.cell, each) for each, _ in state.wheels if each.cell and _comes_before(each.cell, cell)]
-    if not before:
-        return None
-    _, latest = max(before, key=lambda pair: (_nearness(pair[0], cell), pair[1].size))
-    if file.size < _MUCH * latest.size:
+
+    def comes_before(other: Cell) -> bool:
+        same = (other.project, other.cuda, other.platform) == (cell.project, cell.cuda, cell.platform)
+        return same and Version(other.version) <= Version(cell.version)
+
+    def nearness(published: tuple[Cell, ReleasedWheel]) -> tuple[Version, bool, bool, int]:
+        other, wheel = published
+        return Version(other.version), other.torch == cell.torch, other.python == cell.python, wheel.size
+
+    before = ((wheel.cell, wheel) for wheel, _ in state.wheels if wheel.cell and comes_before(wheel.cell))
+    _, latest = max(before, key=nearness, default=(None, None))
+    if latest is None or file.size < _MUCH * latest.size:
         return None
     more = round(100 * (file.size / latest.size - 1))
     predecessor = f"the published {latest.filename}, which has {latest.size}"
     return Finding(code=Code.GROWN, detail=f"{file.size} bytes, {more} % more than {predecessor}")
-
-
-def _comes_before(other: Cell, cell: Cell) -> bool:
-    same = (other.project, other.cuda, other.platform) == (cell.project, cell.cuda, cell.platform)
-    return same and Version(other.version) <= Version(cell.version)
-
-
-def _nearness(other: Cell, cell: Cell) -> tuple[Version, bool, bool]:
-    return Version(other.version), other.torch == cell.torch, other.python == cell.python
 
 
 _LOG: Final = 4000
@@ -222,7 +219,11 @@ def run(
         published=hashes,
         available=released_wheels(state, factory.store),
         kept={} if force else kept_wheels(hashes, (factory.output / "wheels", factory.output / "built")),
-        failures=[_failed_before(skip) for skip in plan.skips if skip.failure],
+        failures=[
+            RunFailure(id=skip.cell.id, error=BuildError("not-buildable", f"{skip.cell.id} {skip.reason}"))
+            for skip in plan.skips
+            if skip.failure
+        ],
     )
     if publishes and (site := factory.output / "site").exists() and not (site / WHEELS_JSON).exists():
         work.write_index()  # refuses to replace other people's files, before hours are spent on builds
@@ -247,10 +248,6 @@ def run(
         failures=tuple(work.failures),
         left=tuple(left),
     )
-
-
-def _failed_before(skip: Skip) -> RunFailure:
-    return RunFailure(id=skip.cell.id, error=BuildError("not-buildable", f"{skip.cell.id} {skip.reason}"))
 
 
 @dataclass(frozen=True, kw_only=True)

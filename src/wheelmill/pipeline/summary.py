@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from wheelmill.errors import IntegrityError
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.pipeline.matrix_plan import PlannedGroup, read_plan
+from wheelmill.pipeline.matrix_plan import MatrixPlan, PlannedGroup
 from wheelmill.release.ledger.records import UnreleasedGroup
 from wheelmill.release.store import RefusedWheel
 from wheelmill.system.records import read_record
@@ -139,7 +139,7 @@ class Published:
     """Published wheels, and refusals, for the outcome of a plan."""
 
     wheels: Mapping[str, tuple[Sha256, ReleaseTag]]
-    """The hash of each published wheel and its release, by file name."""
+    """Hash and release of each published wheel, by file name."""
     unreleased: Mapping[str, UnreleasedGroup]
     """Groups that an earlier run built and this one only had to release."""
     refused: tuple[RefusedWheel, ...]
@@ -151,7 +151,7 @@ def summary_of(plan: Path, reports: Path, published: Published | None = None) ->
     ``reports`` has the output of ``wheelmill run --json``, a file ``GROUP.json`` for each group. ``published`` is None
     if nothing was to be released. Raises IntegrityError if ``plan`` is not the output of ``wheelmill plan --matrix``.
     """
-    planned = read_plan(plan)
+    planned = read_record(plan, MatrixPlan)
     outcomes = (_outcome_of(each, _report_at(reports / f"{each.group}.json"), published) for each in planned.groups)
     return Summary(outcomes=tuple(outcomes), waiting=planned.waiting)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from packaging.tags import Tag
@@ -122,7 +123,9 @@ def _make_variants(
                 reason = f"becomes no variant: {error}"
                 refuse(RefusedWheel(filename=wheel.entry.filename, code=error.code, reason=reason))
                 continue
-            yield [_tested_variant(each, evidence) for each in made]
+            # The plain wheel is the one that was tested.
+            tested = partial(Certificate, evidence=evidence, clean_rooms=(), provenance=None)
+            yield [TestedWheel(file=each, certificate=tested(sha256=each.sha256)) for each in made]
 
 
 def _evidence_of(file: WheelFile) -> Evidence:
@@ -131,9 +134,3 @@ def _evidence_of(file: WheelFile) -> Evidence:
     if verdict.evidence is None or not verdict.ok:
         raise SmokeError("smoke-refused", str(verdict))
     return verdict.evidence
-
-
-def _tested_variant(file: WheelFile, evidence: Evidence) -> TestedWheel:
-    """Return a variant wheel with the evidence of its plain wheel, which is the one that was tested."""
-    certificate = Certificate(sha256=file.sha256, evidence=evidence, clean_rooms=(), provenance=None)
-    return TestedWheel(file=file, certificate=certificate)

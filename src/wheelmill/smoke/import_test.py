@@ -22,12 +22,16 @@ from wheelmill.wheel.findings import Code, Finding, some_of, with_reasons
 from wheelmill.wheel.libraries import DRIVER, compile_stub, is_of_driver, is_of_toolkit
 from wheelmill.wheel.shared_objects import open_symbols
 
-_LOADABLE: Final = """
-import ctypes, json, sys
+_LOAD_TORCH: Final = """
 try:
-    import torch  # which loads the libraries that it brings
+    import torch
 except ImportError:
     pass
+"""
+"""Torch loads the libraries that it brings, so that the dynamic linker finds them by name."""
+
+_LOADABLE: Final = """
+import ctypes, json, sys
 def loads(name):
     try:
         return bool(ctypes.CDLL(name))
@@ -54,10 +58,6 @@ _OF_CUDA: Final = ("cu", "__cuda", "nvrtc")
 
 _UNDEFINED: Final = """
 import ctypes, glob, json, sys, sysconfig
-try:
-    import torch  # which loads its libraries, so that they are found by name
-except ImportError:
-    pass
 def defines(library, symbol):
     try:
         return bool(library[symbol])
@@ -98,7 +98,7 @@ def absent_libraries(contents: Contents, environment: SmokeEnvironment) -> tuple
         of_the_machine.append(DRIVER)
     if not of_the_machine:
         return ()
-    loadable = evaluate(environment, list[str], _LOADABLE, *of_the_machine)
+    loadable = evaluate(environment, list[str], _LOAD_TORCH + _LOADABLE, *of_the_machine)
     return tuple(name for name in of_the_machine if name not in loadable)
 
 
@@ -137,7 +137,7 @@ def undefined_symbols(contents: Contents, environment: SmokeEnvironment, *, with
     if not symbols:
         return
     needed = json.dumps(contents.evidence.needed)
-    if missing := evaluate(environment, list[str], _UNDEFINED, needed, *sorted(symbols)):
+    if missing := evaluate(environment, list[str], _LOAD_TORCH + _UNDEFINED, needed, *sorted(symbols)):
         detail = f"nothing defines {some_of(missing)}; neither Python nor torch nor CUDA does"
         yield Finding(code=Code.UNDEFINED_SYMBOL, detail=detail)
 
@@ -178,10 +178,6 @@ print(json.dumps(sys.argv[1:]))
 _LOAD: Final = """
 import ctypes, importlib, importlib.machinery, importlib.metadata, json, mmap, os, sys
 modules = tuple(suffix for suffix in importlib.machinery.EXTENSION_SUFFIXES if suffix != ".so")
-try:
-    import torch  # which loads the libraries that most extensions need
-except ImportError:
-    pass
 def load(file):
     path, stem = str(file.locate()), file.name.partition(".")[0]
     with open(path, "rb") as opened:
@@ -249,7 +245,8 @@ def failed_extensions(contents: Contents, environment: SmokeEnvironment, *, firs
     if not contents.shared_objects:
         return
     try:
-        faults = evaluate(environment, list[str], first + _LOAD, contents.name.project, *contents.expectations.imports)
+        names = (contents.name.project, *contents.expectations.imports)
+        faults = evaluate(environment, list[str], first + _LOAD_TORCH + _LOAD, *names)
     except ProcessError as error:
         yield Finding(code=Code.EXTENSION, detail=f"its extension modules and libraries: {error.tail or error}")
         return
@@ -342,7 +339,8 @@ def _steps(
         return
     yield failed_imports(contents, environment, first=first)
     yield failed_extensions(contents, environment, first=first)
-    yield _failed_script(script, environment)
+    if script:
+        yield _failed_script(environment, script)
 
 
 def _wrong_torch(contents: Contents, environment: SmokeEnvironment) -> Iterator[Finding]:
@@ -366,9 +364,7 @@ def _failed_install(environment: SmokeEnvironment, requirements: Sequence[str]) 
         yield Finding(code=Code.INSTALL, detail=f"installing it replaced {', '.join(changed)}")
 
 
-def _failed_script(script: str | None, environment: SmokeEnvironment) -> Iterator[Finding]:
-    if script is None:
-        return
+def _failed_script(environment: SmokeEnvironment, script: str) -> Iterator[Finding]:
     try:
         environment.run(script)
     except ProcessError as error:

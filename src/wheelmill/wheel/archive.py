@@ -224,9 +224,8 @@ def open_archive(file: IO[bytes] | io.RawIOBase) -> zipfile.ZipFile:
     """Open a wheel as a zip; raises UnreadableError if it is none, or has more members than any wheel."""
     directory = find_directory(file)
     if directory.size > MAX_DIRECTORY:
-        raise UnreadableError(
-            "members-too-large", f"the list of its members has {directory.size} bytes, more than {MAX_DIRECTORY}"
-        )
+        message = f"the list of its members has {directory.size} bytes, more than {MAX_DIRECTORY}"
+        raise UnreadableError("members-too-large", message)
     try:
         archive = zipfile.ZipFile(cast("IO[bytes]", file))
     except _BROKEN as error:
@@ -289,12 +288,12 @@ def check_list(archive: zipfile.ZipFile, size: int) -> tuple[Finding, ...]:
 
 
 def _refusals(members: list[zipfile.ZipInfo], size: int) -> Iterator[Finding]:
-    names = Counter(folded(member.filename.removesuffix("/")) for member in members)
-    for name, count in names.items():
+    names = [folded(member.filename.removesuffix("/")) for member in members]
+    for name, count in Counter(names).items():
         if count > 1:
             detail = f"{name!r} is in it {count} times, as some file systems compare names"
             yield Finding(code=Code.ARCHIVE, detail=detail)
-    files = {folded(member.filename.removesuffix("/")) for member in members if not member.is_dir()}
+    files = {name for name, member in zip(names, members, strict=True) if not member.is_dir()}
     for name in files.intersection(str(parent) for each in names for parent in PurePosixPath(each).parents[:-1]):
         yield Finding(code=Code.ARCHIVE, detail=f"{name!r} is a file, and a folder with others")
     for member in members:

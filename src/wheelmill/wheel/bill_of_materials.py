@@ -40,6 +40,9 @@ from wheelmill.wheel.archive import SOURCE_DATE_EPOCH
 from wheelmill.wheel.build_facts import BuildFacts
 
 _application: Final = partial(Component, type=ComponentType.APPLICATION)
+_tool: Final = partial(_application, scope=ComponentScope.EXCLUDED)
+_address: Final = partial(PackageURL, "pypi", None)
+"""Package URL of a Python distribution: https://github.com/package-url/purl-spec."""
 _CUDA_LICENCE: Final = XsUri("https://docs.nvidia.com/cuda/eula/")
 
 
@@ -74,7 +77,7 @@ def bill_bytes(bill: Bill) -> bytes:
         purl=_address(bill.project, bill.version) if facts is None or facts.on_package_index else None,
         pedigree=_pedigree(facts, bill.patches) if facts else None,
     )
-    contained = [*_bundled_components(bill), *_linked_components(bill)]
+    contained = list(_contained_components(bill))
     used = list(_build_components(facts)) if facts else []
     for number, component in enumerate((*contained, *used), start=1):
         component.bom_ref.value = f"{number}: {component.name}"  # the library's own are random
@@ -126,7 +129,7 @@ def _source_of(facts: BuildFacts) -> Component:
     )
 
 
-def _bundled_components(bill: Bill) -> Iterator[Component]:
+def _contained_components(bill: Bill) -> Iterator[Component]:
     for member, sha256 in sorted(bill.bundled.items()):
         yield Component(
             type=ComponentType.FILE,
@@ -135,11 +138,7 @@ def _bundled_components(bill: Bill) -> Iterator[Component]:
             scope=ComponentScope.REQUIRED,
             hashes=_hashes(sha256),
         )
-
-
-def _linked_components(bill: Bill) -> Iterator[Component]:
-    """Statically linked components: nvcc links the CUDA runtime statically by default."""
-    if bill.holds_cuda_runtime:
+    if bill.holds_cuda_runtime:  # nvcc links it statically by default
         yield Component(
             name="cuda-runtime-static",
             description="libcudart_static.a of the CUDA toolkit",
@@ -150,15 +149,13 @@ def _linked_components(bill: Bill) -> Iterator[Component]:
 
 
 def _build_components(facts: BuildFacts) -> Iterator[Component]:
-    for name, version in (("cpython", facts.python), ("cuda-toolkit", facts.toolkit)):
-        yield _tool(name, version)
-    for text in facts.compilers:
-        yield _compiler(text)
+    yield _tool(name="cpython", version=facts.python)
+    yield _tool(name="cuda-toolkit", version=facts.toolkit)
+    yield from map(_compiler, facts.compilers)
     for pinned in facts.build_requirements:
         project, _, version = pinned.partition("==")
         yield Component(name=project, version=version, purl=_address(project, version), scope=ComponentScope.EXCLUDED)
-    for name in facts.system_packages:
-        yield _tool(name, None)
+    yield from (_tool(name=name) for name in facts.system_packages)
     for image in facts.images:
         reference, _, digest = image.partition("@sha256:")
         yield Component(
@@ -170,16 +167,7 @@ def _compiler(text: str) -> Component:
     """Component for ``GCC: (Debian 12.2.0-14) 12.2.0``, perhaps with a date behind it; any other text is a name."""
     name, _, rest = text.partition(": (")
     _, _, version = rest.partition(") ")
-    return _tool(name, version.split()[0], text) if version.strip() else _tool(text, None)
-
-
-def _tool(name: str, version: str | None, description: str | None = None) -> Component:
-    return _application(name=name, version=version, description=description, scope=ComponentScope.EXCLUDED)
-
-
-def _address(project: str, version: str, qualifiers: dict[str, str] | None = None) -> PackageURL:
-    """Package URL of a Python distribution: https://github.com/package-url/purl-spec."""
-    return PackageURL("pypi", None, project, version, qualifiers)
+    return _tool(name=name, version=version.split()[0], description=text) if version.strip() else _tool(name=text)
 
 
 def _hashes(sha256: str) -> list[HashType]:

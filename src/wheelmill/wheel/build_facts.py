@@ -23,7 +23,6 @@ from wheelmill.wheel.archive import read_member
 BUILD_FACTS: Final = "wheelmill-build.json"
 MAX_BUILD_FACTS: Final = 1 << 20
 """Bytes. Real ones have some thousand."""
-Schema = Literal["wheelmill.build-facts/1"]
 _UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """Errors of msgspec for content that is not the wanted JSON."""
 
@@ -59,7 +58,7 @@ class AppliedPatch:
 class BuildFacts:
     """Source, target and tools of a wheel's build."""
 
-    schema: Schema = "wheelmill.build-facts/1"
+    schema: Literal["wheelmill.build-facts/1"] = "wheelmill.build-facts/1"
     wheelmill: str
     """Version of the wheelmill that built it."""
     project: str

@@ -76,10 +76,8 @@ def _is_card(card: str, said: frozenset[str]) -> bool:
     *_, last = words = card.split()
     if last == "series":
         numbers = (word.rstrip("abcdefghijklmnopqrstuvwxyz") for word in said)
-        return any(
-            len(number) == 4 and number.startswith(words[-2]) and not number.endswith("00")  # noqa: PLR2004
-            for number in numbers
-        )
+        of_series = (number for number in numbers if number.startswith(words[-2]) and not number.endswith("00"))
+        return any(len(number) == len("4090") for number in of_series)
     return said.issuperset(words)
 
 
@@ -231,11 +229,9 @@ def read_device_code(
     targets: defaultdict[str, set[str]] = defaultdict(set)
     unread: set[str] = set()
     for entry in _entries(content, start, len(content) if stop is None else stop):
-        size, name, names = entry.end - entry.code, entry.target.name, None
-        sizes[entry.target] += size
-        if kernels and kernels.can_read(size):
-            header, code = content[entry.header : entry.code], content[entry.code : entry.end]
-            names = kernels.read(header, code, entry.flags, is_ptx=entry.target.kind == _PTX)
+        sizes[entry.target] += entry.end - entry.code
+        name = entry.target.name
+        names = kernels.read(content, entry) if kernels else None
         if names is None:
             unread.add(name)
         for kernel in names or ():
@@ -349,15 +345,16 @@ class KernelReader:
     work: int = 1 << 30
     """Remaining work, of about ten seconds. The tables of vllm have 50 MB."""
 
-    def can_read(self, size: int) -> bool:
-        """True if work is left for code of this many bytes."""
-        return self.work > 0 and size <= _MAX_CODE
-
-    def read(self, header: bytes, code: bytes, flags: int, *, is_ptx: bool) -> frozenset[str] | None:
-        """Read an entry of a fat binary; None if its code cannot be read."""
+    def read(self, content: bytes | mmap, entry: _Entry) -> frozenset[str] | None:
+        """Read the names of an entry of a fat binary; None if its code cannot be read, or no work is left for it."""
+        target, flags, header, start, end = entry
+        if self.work <= 0 or end - start > _MAX_CODE:
+            return None
+        code = content[start:end]
         try:
-            code = self._unpack(header, code, flags & _PACKED) if flags & _PACKED else code
-            return frozenset(self._in_ptx(code) if is_ptx else self._in_cubin(code))
+            if packing := flags & _PACKED:
+                code = self._unpack(content[header:start], code, packing)
+            return frozenset(self._in_ptx(code) if target.kind == _PTX else self._in_cubin(code))
         except (ValueError, struct.error, IndexError):
             return None
 

@@ -13,7 +13,8 @@ for its CUDA decide, and where they do not, it stays open.
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
@@ -38,7 +39,7 @@ Torches = Mapping[CudaVersion, Collection[TorchVersion]]
 """The torches that are published for each CUDA."""
 
 _WORDS: Final = (*CUDA, *TORCH_WORDS, CXX11_ABI, *ACCELERATORS)
-_DIGITS: Final = "0123456789abcdef"
+_HEX_DIGITS: Final = "0123456789abcdef"
 _SHORTEST_COMMIT: Final = 6
 """Characters of a commit or a date that stands between dots."""
 
@@ -69,11 +70,11 @@ def number_in_front(text: str) -> str:
 
 def _is_commit_or_date(part: str) -> bool:
     """True if a part between dots is one, as in ``20260330.cu128torch2110.98024f``, not a number of the part before."""
-    return len(part) >= _SHORTEST_COMMIT and not part.strip(_DIGITS)
+    return len(part) >= _SHORTEST_COMMIT and not part.strip(_HEX_DIGITS)
 
 
 def _ends_with_commit(text: str) -> bool:
-    return len(text) - len(text.rstrip(_DIGITS)) >= _SHORTEST_COMMIT
+    return len(text) - len(text.rstrip(_HEX_DIGITS)) >= _SHORTEST_COMMIT
 
 
 CANDIDATES: Final = "rc"
@@ -272,18 +273,13 @@ def _torch_of(word: str, behind: str) -> tuple[TorchNeed | None, tuple[TorchVers
 @functools.lru_cache(maxsize=4096)  # wheels of one version require the same
 def torch_requirement(requires_dist: tuple[str, ...]) -> SpecifierSet | None:
     """Range of torch that a wheel requires on every machine; None if it has none. Invalid requirements are ignored."""
-    bounds = list(_bounds(requires_dist))
-    return functools.reduce(and_, bounds) if bounds else None
-
-
-def _bounds(requires_dist: Iterable[str]) -> Iterable[SpecifierSet]:
+    bounds: list[SpecifierSet] = []
     for text in requires_dist:
-        try:
+        with suppress(ValueError):
             required = read_requirement(text)
-        except ValueError:
-            continue
-        if canonicalize_name(required.name) == TORCH and not required.marker:
-            yield required.specifier
+            if canonicalize_name(required.name) == TORCH and not required.marker:
+                bounds.append(required.specifier)
+    return functools.reduce(and_, bounds) if bounds else None
 
 
 @functools.lru_cache(maxsize=4096)

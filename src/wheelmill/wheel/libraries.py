@@ -21,7 +21,7 @@ from wheelmill.names import PythonVersion, TorchNeed, admits
 from wheelmill.system import own_installation, process
 from wheelmill.wheel.torch_symbols import TABLE, TableSummary
 
-_DIGITS: Final = 8
+_HASH_DIGITS: Final = 8
 """Digits of the hash in the name of a copied library."""
 
 DRIVER: Final = "libcuda.so.1"
@@ -98,7 +98,7 @@ def original_name(copy: str) -> str:
     """Name before auditwheel copied ``libcudart-d0da41ae.so.13``, or another tool ``libcudart.d0da41ae.so.13``."""
     stem, _, version = PurePosixPath(copy).name.partition(".so")
     name, _, digest = stem.replace("-", ".").rpartition(".")
-    is_copy = name and len(digest) == _DIGITS and set(digest) <= set("0123456789abcdef")
+    is_copy = name and len(digest) == _HASH_DIGITS and set(digest) <= set("0123456789abcdef")
     return f"{stem[: len(name)] if is_copy else stem}.so{version}"
 
 
@@ -140,15 +140,13 @@ def is_in_stable_abi(symbol: str, python: PythonVersion) -> bool:
 
 
 _USUAL: Final = ("/lib", "/usr/lib", "/lib64", "/usr/lib64")
-"""Folders in which the dynamic linker looks; below them, Debian has a folder for each processor."""
+"""Folders in which the dynamic linker looks; below them, Debian has a folder for each processor
+(https://man7.org/linux/man-pages/man8/ld.so.8.html)."""
 _MAX_CONFIGURATION_BYTES: Final = 1 << 16
 
 
 def system_libraries(*prefixes: Path) -> Iterator[str]:
-    """Yield the shared objects in the dynamic linker's folders, and in those of an environment and its Python.
-
-    https://man7.org/linux/man-pages/man8/ld.so.8.html
-    """
+    """Yield the shared objects in the dynamic linker's folders, and in those of an environment and its Python."""
     named = [Path(entry) for entry in os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) if entry]
     usual = [Path(entry) for entry in _USUAL]
     below = [each for folder in usual if folder.is_dir() for each in folder.glob("*-linux-gnu*")]

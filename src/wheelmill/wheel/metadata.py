@@ -28,10 +28,19 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import Specifier, SpecifierSet
 from packaging.tags import Tag
 from packaging.utils import canonicalize_name
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from wheelmill.errors import UnreadableError
-from wheelmill.names import TORCH, CudaVersion, Platform, ProjectName, PythonVersion, TorchNeed, TorchVersion
+from wheelmill.names import (
+    TORCH,
+    CudaVersion,
+    Platform,
+    ProjectName,
+    PythonVersion,
+    TorchNeed,
+    TorchVersion,
+    version_or_none,
+)
 from wheelmill.wheel.archive import MAX_CONTENT_TYPE, MAX_FIELDS, MAX_METADATA, folded, open_archive, read_member
 from wheelmill.wheel.label import has_release_of
 from wheelmill.wheel.name import read_tags
@@ -39,15 +48,13 @@ from wheelmill.wheel.name import read_tags
 _SHOWN: Final = 200
 """Characters of a fault: it may quote a whole field."""
 _WRITTEN_EARLY: Final = ("license-expression", "license-file")
+_LICENCE_FIELDS_SINCE: Final = Version("2.4")
 
 
 def dist_info_of(archive: zipfile.ZipFile) -> str:
     """Name of the wheel's one ``.dist-info`` folder; raises UnreadableError if there is none, or more than one."""
-    folders = {
-        parts[0]
-        for parts in (PurePosixPath(name).parts for name in archive.namelist())
-        if len(parts) > 1 and parts[0].endswith(".dist-info")
-    }
+    split = (name.partition("/") for name in archive.namelist())
+    folders = {folder for folder, _, member in split if member and folder.endswith(".dist-info")}
     if len(folders) != 1:
         raise UnreadableError("dist-info-folders", f"expected one .dist-info folder, found {sorted(folders) or 'none'}")
     return folders.pop()
@@ -102,7 +109,7 @@ def faults_of(content: bytes, licences: Collection[str]) -> Iterator[str]:
         yield "it is nested too deeply"
         return
     except ExceptionGroup as group:
-        early = _is_before_2_4(raw["metadata_version"])
+        early = (version_or_none(raw["metadata_version"]) or _LICENCE_FIELDS_SINCE) < _LICENCE_FIELDS_SINCE
         for error in group.exceptions:
             if not (early and isinstance(error, InvalidMetadata) and error.field in _WRITTEN_EARLY):
                 yield str(error)[:_SHOWN]
@@ -110,14 +117,6 @@ def faults_of(content: bytes, licences: Collection[str]) -> Iterator[str]:
     for name in metadata.license_files or ():
         if name not in licences:
             yield f"it has no licence file {name!r}"
-
-
-def _is_before_2_4(metadata_version: str) -> bool:
-    """True if a Metadata-Version is from before 2.4; False if it is no version at all."""
-    try:
-        return Version(metadata_version) < Version("2.4")
-    except InvalidVersion:
-        return False
 
 
 _GROUP: Final = re.compile(r"\[([^\[\]]+)\]")

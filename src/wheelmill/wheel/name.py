@@ -75,13 +75,11 @@ class WheelName(Struct, frozen=True, kw_only=True, gc=False):
     def parse(cls, filename: str) -> Self:
         """Read a file name; raises UnreadableError if it is not a wheel's."""
         if len(filename) > MAX_FILENAME:
-            raise UnreadableError(
-                "file-name-too-long", f"{filename!r:.40}... has {len(filename)} characters, more than {MAX_FILENAME}"
-            )
+            too_long = f"{filename!r:.40}... has {len(filename)} characters, more than {MAX_FILENAME}"
+            raise UnreadableError("file-name-too-long", too_long)
         if not _IN_NAME.issuperset(filename):
-            raise UnreadableError(
-                "file-name-not-plain", f"expected letters, digits, '-', '_', '.', '+' and '!', not {filename!r}"
-            )
+            expected = f"expected letters, digits, '-', '_', '.', '+' and '!', not {filename!r}"
+            raise UnreadableError("file-name-not-plain", expected)
         try:
             project, version, build, tags = _parts_of(filename)
         except InvalidWheelFilename as error:
@@ -103,9 +101,8 @@ class WheelName(Struct, frozen=True, kw_only=True, gc=False):
     @property
     def filename(self) -> str:
         """File name, with the tags of a compressed set sorted."""
-        tags = (
-            ".".join(sorted({getattr(tag, part) for tag in self.tags})) for part in ("interpreter", "abi", "platform")
-        )
+        parts = ("interpreter", "abi", "platform")
+        tags = (".".join(sorted({getattr(tag, part) for tag in self.tags})) for part in parts)
         build = [f"{self.build[0]}{self.build[1]}"] if self.build else []
         return "-".join([self.project.replace("-", "_"), str(self.version), *build, *tags]) + ".whl"
 
@@ -295,11 +292,8 @@ def chosen_by_extras(version: str, requires_dist: Sequence[str]) -> ProjectName 
     """
     if f"+{EXTRAS}." not in version or not all("extra ==" in each for each in requires_dist):
         return None
-    try:
-        names = {canonicalize_name(read_requirement(each).name.rpartition("-cu")[0]) for each in requires_dist}
-    except ValueError:
-        return None
-    return names.pop() if len(names) == 1 else None
+    names = {canonicalize_name(required_project(each).rpartition("-cu")[0]) for each in requires_dist}
+    return names.pop() or None if len(names) == 1 else None
 
 
 def required_project(requirement: str) -> ProjectName:

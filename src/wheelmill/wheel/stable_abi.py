@@ -214,14 +214,11 @@ def _candidates(symbol: str) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _counterpart(instead: str, shims: tuple[str, ...], table: TorchSymbols) -> Outside | None:
-    """Return a counterpart with the first torch from which on each exports its functions; None if the newest does not.
-
-    Some functions were there once, left, and came back.
-    """
+    """Return a counterpart with the first torch from which on all export its functions; None if the newest does not."""
     builds = table.summary.builds
     places = [table.places.get(shim, (0, 0))[0] for shim in shims]
     lacking = [number for number in range(len(builds)) if not all(each >> number & 1 for each in places)]
-    first = lacking[-1] + 1 if lacking else 0
+    first = lacking[-1] + 1 if lacking else 0  # some functions were there once, left, and came back
     if first == len(builds):
         return None
     torch = max(builds[first].torch, _FIRST) if shims else None

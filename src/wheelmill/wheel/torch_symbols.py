@@ -307,10 +307,10 @@ def window_of(libraries: Sequence[SharedObject], table: TorchSymbols | None = No
     wanted = frozenset(filter(may_be_torchs, open_symbols(tuple(libraries))))
     if not wanted or not {each.machine for each in libraries} <= {_MACHINE, None}:
         return None
-    table = table or shipped_symbols(wanted)
-    if table is None or not (
-        needed := {name: table.places.get(name, (0, 0)) for name in wanted if table.is_torchs(name)}
-    ):
+    if (table := table or shipped_symbols(wanted)) is None:
+        return None
+    needed = {name: table.places.get(name, (0, 0)) for name in wanted if table.is_torchs(name)}
+    if not needed:
         return None
     abi = cxx11_abi_of(libraries)
     return TorchWindow(

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Annotated, Final, Self
 
 from msgspec import DecodeError, Meta, Struct, field, structs
-from msgspec.json import Decoder, encode
+from msgspec.json import decode, encode
 from msgspec.json import format as indented
 from packaging.version import Version
 
@@ -89,7 +89,7 @@ class VariantMetadata(Struct, frozen=True, kw_only=True, omit_defaults=True, ren
     default_priorities: Priorities
     providers: dict[str, Provider] = field(default_factory=dict)
     """By namespace."""
-    variants: dict[str, dict[str, dict[str, tuple[Text, ...]]]]
+    variants: Mapping[str, Properties]
     """The properties of each, by its label."""
 
     @property
@@ -101,11 +101,10 @@ class VariantMetadata(Struct, frozen=True, kw_only=True, omit_defaults=True, ren
 def read_variant_metadata(content: bytes) -> VariantMetadata:
     """Read ``variant.json`` or a version's list of variants, without unknown keys; raises UnreadableError."""
     if len(content) > MAX_VARIANT_METADATA:
-        raise UnreadableError(
-            "variant-metadata-too-large", f"it has {len(content)} bytes, more than {MAX_VARIANT_METADATA}"
-        )
+        message = f"it has {len(content)} bytes, more than {MAX_VARIANT_METADATA}"
+        raise UnreadableError("variant-metadata-too-large", message)
     try:
-        metadata = _decoder.decode(content)
+        metadata = decode(content, type=VariantMetadata)
     except (DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UnreadableError("variant-metadata-invalid", f"it says nothing of variants: {error}") from None
     if fault := next(_faults(metadata), None):
@@ -116,9 +115,6 @@ def read_variant_metadata(content: bytes) -> VariantMetadata:
 def variant_metadata_bytes(metadata: VariantMetadata) -> bytes:
     """Encode variant metadata: the same content gives the same bytes."""
     return indented(encode(metadata, order="sorted"), indent=2) + b"\n"
-
-
-_decoder: Final = Decoder(VariantMetadata)
 
 
 def _faults(metadata: VariantMetadata) -> Iterator[str]:
@@ -162,7 +158,7 @@ PROVIDERS: Final = {
         plugin_api="nvidia_variant_provider.plugin:NvidiaVariantPlugin",
     )
 }
-_DIGITS: Final = 8
+_HASH_DIGITS: Final = 8
 """Digits of the hash in a label: a version has some dozens of variants at most."""
 
 
@@ -187,24 +183,17 @@ class Variant:
             return None
         features = {DRIVER: (str(cuda),), **({GPU: tuple(dict.fromkeys(values))} if values else {})}
         digest = hashlib.sha256(encode(features, order="sorted")).hexdigest()
-        return cls(label=VariantLabel(f"{cuda.tag}_{digest[:_DIGITS]}"), properties={NAMESPACE: features})
+        return cls(label=VariantLabel(f"{cuda.tag}_{digest[:_HASH_DIGITS]}"), properties={NAMESPACE: features})
 
 
 NULL_VARIANT: Final = Variant(label=NULL, properties={})
 """Variant for machines that can take no other, such as those without a driver, where an image is made."""
 
 
-def metadata_of(variants: Mapping[VariantLabel, Properties]) -> VariantMetadata:
+def metadata_of(variants: Mapping[str, Properties]) -> VariantMetadata:
     """Metadata of these variants, for one of them or the list of all."""
-    return VariantMetadata(
-        schema=SCHEMA,
-        default_priorities=Priorities(namespace=(NAMESPACE,)),
-        providers=PROVIDERS,
-        variants={
-            label: {namespace: dict(features) for namespace, features in properties.items()}
-            for label, properties in variants.items()
-        },
-    )
+    priorities = Priorities(namespace=(NAMESPACE,))
+    return VariantMetadata(schema=SCHEMA, default_priorities=priorities, providers=PROVIDERS, variants=variants)
 
 
 def _is_for_later_ones(code: Architecture) -> bool:
@@ -235,8 +224,7 @@ def variant_name(plain: WheelName, label: VariantLabel) -> VariantWheelName:
 def make_variant(wheel: WheelFile, variant: Variant, folder: Path) -> WheelFile:
     """Make a variant, in `folder`, of a plain wheel that was packed here: the same input gives the same bytes.
 
-    Raises UnreadableError without a label of ours, and IntegrityError if the variant does not give the plain wheel
-    again.
+    Raises UnreadableError without a label of ours, and IntegrityError if the plain wheel cannot be made of it again.
     """
     plain = WheelName.parse(wheel.filename)
     name = variant_name(plain, variant.label)
@@ -277,12 +265,9 @@ def plain_of(wheel: Path) -> PlainWheel | None:
         return None
     try:
         with wheel.open("rb") as file, open_archive(file) as archive:
-            return _plain_decoder.decode(metadata_in(archive, PLAIN_FILE))
+            return decode(metadata_in(archive, PLAIN_FILE), type=PlainWheel)
     except (DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UnreadableError("plain-file-invalid", f"{wheel.name}: {PLAIN_FILE}: {error}") from None
-
-
-_plain_decoder: Final = Decoder(PlainWheel)
 
 
 @contextmanager

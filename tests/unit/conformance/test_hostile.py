@@ -37,6 +37,15 @@ def packed_by_lzma(index: Index) -> None:
     answering(Answer(content[:middle] + bytes(20) + content[middle + 20 :]))(index)
 
 
+def named_by_digits(index: Index) -> None:
+    """Serve a wheel with a version of thousands of digits in the name of its folder."""
+    wheel = io.BytesIO()
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for name in ("METADATA", "WHEEL", "RECORD"):
+            archive.writestr(f"demo-{DIGITS}.dist-info/{name}", b"")
+    answering(Answer(wheel.getvalue()))(index)
+
+
 @pytest.mark.parametrize(
     ("number", "spoil"),
     [
@@ -46,6 +55,7 @@ def packed_by_lzma(index: Index) -> None:
         ("700.1", lambda index: index.detail.update(versions=["0.9", DIGITS])),
         ("503.9", answering(Answer(status=503, headers={"Retry-After": f"Thu, 01 Jan 2026 00:00:00 +{DIGITS[:14]}"}))),
         ("503.10", packed_by_lzma),
+        ("427.3", named_by_digits),
     ],
 )
 def test_what_no_program_can_read_is_a_finding(number: str, spoil: Spoil, serve: Serve) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from wheelmill.conformance import attributes, simple_api
 from wheelmill.conformance.report import findings_of, legible
-from wheelmill.conformance.rule import Document, ParsedPage, Rule, Violation
+from wheelmill.conformance.rule import Rule, Violation
 from wheelmill.web.pages import Form, Link, Page
 
 
@@ -36,9 +36,8 @@ def test_quarantined_projects_with_one_file_and_with_more_are_one_finding() -> N
     violations: list[Violation] = []
     for count in (1, 2):
         links = [Link(f"demo-{number}.tar.gz", "https://example.org/demo") for number in range(count)]
-        document = Document(url="u", final_url="u", status=200, content_type="", content=b"", size=0)
         page = Page(form=Form.JSON, base="u", links=links, version="1.4", status="quarantined")
-        found = attributes.check_status(ParsedPage(document=document, page=page))
+        found = attributes.check_status(page)
         violations += (rule.violation("u", message) for rule, message in found)
     (finding,) = findings_of(violations)
     assert (len(finding.places), finding.places[0].message) == (2, "it is quarantined and lists files: 1")

@@ -17,15 +17,17 @@ from tests.gpu_wheels import gpu_wheel
 from tests.refusals import coded
 from tests.releases import stopped_at, store_in
 from tests.sigstore_instance import MAIN, Sigstore
+from tests.unit.build.conftest import CELL
+from tests.unit.pipeline.conftest import planned_group
 from tests.unit.plan.examples import FACTS
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.unit.release.github.conftest import FakeClock, store_on
 from wheelmill.config.model.files import Listing
 from wheelmill.errors import NetworkError
-from wheelmill.names import CudaVersion, Platform, ProjectName, ProjectVersion
+from wheelmill.names import ProjectName
 from wheelmill.pipeline.attested import Delivery, deliveries_of_runs, release_deliveries
 from wheelmill.pipeline.gate import Gate
-from wheelmill.pipeline.matrix_plan import MatrixPlan, PlannedGroup, Shard
+from wheelmill.pipeline.matrix_plan import MatrixPlan, Shard
 from wheelmill.pipeline.site import Mirror, Stores, build_index
 from wheelmill.pipeline.variants import publish_variants
 from wheelmill.release.directory import DirectoryStore
@@ -47,13 +49,9 @@ class Silent(DirectoryStore):
     """A host that lists its files and gives none now."""
 
     def read_each(self, wanted: WantedFiles, filename: str) -> ReadFiles:
+        silence = NetworkError("server-silent", "503 Service Unavailable", status=503)
         for tag, content in super().read_each(wanted, filename):
-            yield (
-                tag,
-                NetworkError("server-silent", "503 Service Unavailable", status=503)
-                if filename == ATTESTATIONS
-                else content,
-            )
+            yield tag, silence if filename == ATTESTATIONS else content
 
 
 @pytest.fixture
@@ -106,25 +104,17 @@ def forge(folder: Path, change: Callable[[dict[str, bytes]], None], *, sidecar: 
     manifest.write_text(json.dumps(content))
 
 
-def add_code(members: dict[str, bytes]) -> None:
-    members["demo/more.py"] = b"steal()"
-
-
 def add_to_record(members: dict[str, bytes]) -> None:
     (record,) = (name for name in members if name.endswith("/RECORD"))
     members[record] += b"../other/__init__.py,,\n"
 
 
-def change_nothing(members: dict[str, bytes]) -> None:
-    assert members
-
-
 @pytest.mark.parametrize(
     ("change", "sidecar", "reason"),
     [
-        (add_code, None, "gives a wheel with sha256"),
+        (lambda members: members.update({"demo/more.py": b"steal()"}), None, "gives a wheel with sha256"),
         (add_to_record, None, "is listed but missing"),
-        (change_nothing, "f" * 64, "its sidecar is not its METADATA"),
+        (lambda _members: None, "f" * 64, "its sidecar is not its METADATA"),
     ],
 )
 def test_a_variant_that_is_not_the_attested_wheel_is_not_listed(
@@ -174,19 +164,7 @@ def github(clock: FakeClock) -> Iterator[GitHub]:
 
 
 def planned(count: int) -> MatrixPlan:
-    groups = (
-        PlannedGroup(
-            group=f"demo-1.{number}-cu130",
-            project=ProjectName("demo"),
-            version=ProjectVersion(f"1.{number}"),
-            cuda=CudaVersion.parse("13.0"),
-            torch=None,
-            platform=Platform.parse("linux_x86_64"),
-            pythons="3.12",
-            wheels=1,
-        )
-        for number in range(count)
-    )
+    groups = (planned_group(CELL, f"demo-1.{number}-cu130") for number in range(count))
     return MatrixPlan(shards=(Shard(include=tuple(groups)),), waiting=())
 
 
@@ -204,14 +182,20 @@ def artifacts_on(github: GitHub, clock: FakeClock) -> JobArtifacts:
     return JobArtifacts(repository, [RUN], Clock(now=clock.now, sleep=clock.sleep))
 
 
+@pytest.fixture
+def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of temporary files."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
 def test_a_release_of_many_groups_has_one_of_them_on_disk_at_once(
-    github: GitHub, clock: FakeClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    github: GitHub, clock: FakeClock, tmp_path: Path, disk: Path
 ) -> None:
     for number in range(GROUPS):
         keep_wheel(github, tmp_path, number)
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(disk))
     largest = max(len(each.content) for each in github.artifacts.kept)
     seen: list[int] = []
 
@@ -239,8 +223,7 @@ def test_what_cannot_be_read_is_named_and_holds_up_nothing(github: GitHub, clock
     kept = github.artifacts.kept
     kept[0] = type(kept[0])(id=1, run=7, name=kept[0].name, content=b"no archive")
     kept[1] = type(kept[1])(id=2, run=7, name=kept[1].name, content=hostile.getvalue())
-    deliveries = deliveries_of_runs(artifacts_on(github, clock), planned(3), lambda _folder, _plan: Gate(), QUIET)
-    done = release_deliveries(deliveries, store_on(github, clock), progress=QUIET)
+    done = released(github, clock, groups=3)
     (refusal,) = done.refusals
     assert str(refusal).startswith("demo-1.0-cu130 was not delivered whole: not a readable zip")
     assert [entry.filename for manifest in done.releases for entry in manifest.wheels] == ["demo-1.2-py3-none-any.whl"]
@@ -256,7 +239,7 @@ def test_artifacts_of_another_run_group_or_kind_count_not(github: GitHub, clock:
     assert artifacts.of_group("demo-1.0-cu13") == ()
 
 
-def released(github: GitHub, clock: FakeClock, *, groups: int = 1) -> Publication:
+def released(github: GitHub, clock: FakeClock, *, groups: int) -> Publication:
     """Release what the jobs of the run kept."""
     deliveries = deliveries_of_runs(artifacts_on(github, clock), planned(groups), lambda _folder, _plan: Gate(), QUIET)
     return release_deliveries(deliveries, store_on(github, clock), progress=QUIET)
@@ -285,6 +268,7 @@ def test_a_hostile_archive_holds_up_neither_its_group_nor_the_others(
     assert len(done.releases[0].wheels) == 2
 
 
+@pytest.mark.usefixtures("disk")
 @pytest.mark.parametrize("packed", [True, False])
 def test_what_is_too_large_for_this_disk_leaves_nothing_on_it(
     github: GitHub, clock: FakeClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, packed: bool
@@ -295,9 +279,6 @@ def test_what_is_too_large_for_this_disk_leaves_nothing_on_it(
     for attempt in range(2, 6):
         github.artifacts.keep(int(RUN), f"wheels-0-demo-1.0-cu130-{attempt}", {"bomb.whl": bomb})
     monkeypatch.setattr("wheelmill.release.github.download.MAX_ARTIFACT", 100_000)
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(disk))
 
     def gate_of(folder: Path, _plan: MatrixPlan) -> Gate:
         kept.extend(folder.rglob("*"))

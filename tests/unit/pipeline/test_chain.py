@@ -9,12 +9,12 @@ from random import Random
 import pytest
 
 from tests.releases import store_in
+from tests.unit.pipeline.conftest import planned_group
 from tests.unit.plan.conftest import requiring, target
-from tests.unit.plan.examples import CONFIG, DEMO, V1
+from tests.unit.plan.examples import CONFIG
 from wheelmill.build.provenance import BuildPlace, identity_of, inputs_of
-from wheelmill.names import CudaVersion, Platform, ReleaseTag, Sha256
+from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.pipeline.chain import MAX_ATTEMPTS, begin_run, end_run, known_failures_in
-from wheelmill.pipeline.matrix_plan import PlannedGroup
 from wheelmill.pipeline.summary import GroupOutcome, JobReport, ReportedFailure, ReportedWheel
 from wheelmill.plan.groups import without_claimed
 from wheelmill.plan.matrix import make_plan
@@ -62,18 +62,8 @@ def begin(
 
 
 def outcome(group: str, report: JobReport | None, *, released: bool = False) -> tuple[str, GroupOutcome]:
-    planned = PlannedGroup(
-        group=group,
-        project=DEMO,
-        version=V1,
-        cuda=CudaVersion(13, 0),
-        torch=None,
-        platform=Platform.parse("linux_x86_64"),
-        pythons="3.12",
-        wheels=1,
-    )
     tags = {"a.whl": ReleaseTag("v2026-11-22")} if released else {}
-    return group, GroupOutcome(group=planned, report=report, released=tags)
+    return group, GroupOutcome(group=planned_group(target().cell, group), report=report, released=tags)
 
 
 def end(ledger: Ledger, run: str, *outcomes: tuple[str, GroupOutcome], listed: bool = True) -> LedgerRun | None:
@@ -238,18 +228,8 @@ def test_a_failure_is_kept_with_its_inputs_and_log_and_believed_of_its_own_group
         for each in (first, other)
     )
     assert first.cell.group != other.cell.group
-    planned = PlannedGroup(
-        group=first.cell.group,
-        project=first.cell.project,
-        version=first.cell.version,
-        cuda=first.cell.cuda,
-        torch=first.cell.torch,  # type: ignore[arg-type]  # one release of it
-        platform=first.cell.platform,
-        pythons=str(first.cell.python),
-        wheels=1,
-    )
     place = BuildPlace(sandbox="docker", compilers=())
-    failed = GroupOutcome(group=planned, report=JobReport(failures=failures))
+    failed = GroupOutcome(group=planned_group(first.cell), report=JobReport(failures=failures))
     known = known_failures_in([failed], CONFIG, lambda _target: place, "manylinux_2_28", now=NOW)
     ((inputs, failure),) = known.items()
     assert inputs == identity_of(inputs_of(first, place, "manylinux_2_28"))

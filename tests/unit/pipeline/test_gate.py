@@ -32,11 +32,13 @@ from wheelmill.wheel.sizes import Sizes
 
 NAME = f"demo-1.0+cu130torch2.11-cp311-cp311-manylinux_2_17_{MACHINE}.whl"
 PROMISED = replace(PROVENANCE, expectations=TARGET.package.expectations)
+PIN = LockedRequirement(requirement="ninja==1.13.2", sha256=(Sha256("2" * 64),))
 FORGED = replace(NO_CODE, cuda_major=13, sass=("sm_90",))
 
 FACTS = "demo-1.0+cu130torch2.11.dist-info/wheelmill-build.json"
 BILL = "demo-1.0+cu130torch2.11.dist-info/sboms/wheelmill.cdx.json"
 
+PLANNED = Gate(targets=(TARGET,))
 Deliver = Callable[..., Path]
 
 
@@ -84,9 +86,8 @@ def told_by(deliver: Deliver) -> tuple[BuildFacts, bytes]:
     """What a wheel tells of a build that was as planned: the facts, and its bill of materials."""
     code = shared_objects_of(deliver(folder="silent"))
     packages = {"torch": "2.11.0"}
-    facts = facts_of(
-        TARGET, source_sha256=PROMISED.source_sha256, toolkit=PROMISED.toolkit, packages=packages, images=()
-    )
+    sha256, toolkit = PROMISED.source_sha256, PROMISED.toolkit
+    facts = facts_of(TARGET, source_sha256=sha256, toolkit=toolkit, packages=packages, images=())
     facts = with_compilers(facts, code)
     return facts, bill_for(facts, TARGET.package, metadata=METADATA.encode(), code=code, bundled={})
 
@@ -101,7 +102,7 @@ def refusal_of(path: Path, *targets: BuildTarget) -> RefusedWheel:
 
 def test_a_wheel_that_is_as_planned_passes_with_the_evidence_that_was_found_now(deliver: Deliver) -> None:
     """What the job wrote of its bytes counts for nothing."""
-    (wheel,), refused = Gate(targets=(TARGET,)).admit([deliver()])
+    (wheel,), refused = PLANNED.admit([deliver()])
     assert refused == ()
     assert wheel.certificate.evidence.sass == ("sm_90", "sm_120")
     assert wheel.certificate.evidence.needed == ("libcudart.so.13",)
@@ -110,7 +111,7 @@ def test_a_wheel_that_is_as_planned_passes_with_the_evidence_that_was_found_now(
 
 
 def test_a_rebuilt_wheel_keeps_its_place_in_the_plan(deliver: Deliver) -> None:
-    admitted, _ = Gate(targets=(TARGET,)).admit([deliver(NAME.replace("-cp311-", "-2-cp311-", 1))])
+    admitted, _ = PLANNED.admit([deliver(NAME.replace("-cp311-", "-2-cp311-", 1))])
     assert len(admitted) == 1
 
 
@@ -148,13 +149,11 @@ def test_a_wheel_that_nobody_planned_is_refused(deliver: Deliver, name: str) -> 
     ],
 )
 def test_what_a_wheel_tells_of_its_build_is_what_was_planned(
-    deliver: Deliver,
-    told: dict[str, Any],
-    refused: bool,  # noqa: FBT001 - a row of the table
+    deliver: Deliver, told: dict[str, Any], *, refused: bool
 ) -> None:
     facts, bill = told_by(deliver)
     wheel = deliver(files={FACTS: build_facts_bytes(replace(facts, **told)), BILL: bill})
-    admitted, refusals = Gate(targets=(TARGET,)).admit([wheel])
+    admitted, refusals = PLANNED.admit([wheel])
     assert (len(admitted), len(refusals)) == ((0, 1) if refused else (1, 0))
     for refusal in refusals:
         assert (refusal.code, FACTS in refusal.reason) == ("facts-differ", True)
@@ -173,17 +172,19 @@ def test_a_bill_of_materials_is_written_again_and_compared(deliver: Deliver, for
     assert (refusal.code, BILL in refusal.reason) == ("facts-differ", True)
 
 
-def test_a_fake_torch_is_refused_with_and_without_a_plan(deliver: Deliver) -> None:
-    fake = deliver(NAME.replace("demo", "torch"))
-    _, (refusal,) = Gate().admit([fake])
-    assert refusal_of(fake).code == refusal.code == "name-reserved"
-
-
-def test_a_sample_is_refused_with_and_without_a_plan(deliver: Deliver) -> None:
-    """Else a wheel for one architecture would take the name of the one for all of them."""
-    sample = deliver(sample=True)
-    _, (refusal,) = Gate().admit([sample])
-    assert refusal_of(sample).code == refusal.code == "sample"
+@pytest.mark.parametrize(
+    ("said", "refused"),
+    [
+        ({"name": NAME.replace("demo", "torch")}, "name-reserved"),
+        ({"sample": True}, "sample"),  # else a wheel for one architecture would take the name of the one for all
+    ],
+)
+def test_a_fake_torch_or_a_sample_is_refused_with_and_without_a_plan(
+    deliver: Deliver, said: dict[str, Any], refused: str
+) -> None:
+    path = deliver(**said)
+    _, (refusal,) = Gate().admit([path])
+    assert refusal_of(path).code == refusal.code == refused
 
 
 @pytest.mark.parametrize(
@@ -208,14 +209,12 @@ def test_a_sample_is_refused_with_and_without_a_plan(deliver: Deliver) -> None:
 )
 def test_papers_that_differ_from_the_plan_are_refused(deliver: Deliver, said: dict[str, Any], word: str) -> None:
     """Else a job could lower what its wheel is measured by."""
-    pin = LockedRequirement(requirement="ninja==1.13.2", sha256=(Sha256("2" * 64),))
-    refusal = refusal_of(deliver(**said), replace(TARGET, requirements=(pin,)))
+    refusal = refusal_of(deliver(**said), replace(TARGET, requirements=(PIN,)))
     assert (refusal.code, word in refusal.reason) == ("not-as-planned", True)
 
 
 def test_a_version_that_the_lock_allows_was_built_with(deliver: Deliver) -> None:
-    pin = LockedRequirement(requirement="ninja==1.13.2", sha256=(Sha256("2" * 64),))
-    planned = replace(TARGET, requirements=(pin,))
+    planned = replace(TARGET, requirements=(PIN,))
     built = deliver(build_environment=("ninja==1.13.2", "cmake==4.0", "local @ file:///local"))
     assert len(Gate(targets=(planned,)).admit([built])[0]) == 1
 
@@ -254,27 +253,28 @@ def test_a_changed_source_folder_is_refused(deliver: Deliver, tmp_path: Path) ->
     assert len(Gate(targets=(replace(TARGET, source=source),)).admit([built])[0]) == 1
 
 
-@pytest.mark.parametrize("gate", [Gate(), Gate(targets=(TARGET,))])
+@pytest.mark.parametrize("gate", [Gate(), PLANNED])
 def test_a_hand_written_certificate_does_not_stand_for_the_bytes(deliver: Deliver, gate: Gate) -> None:
     """It says that the wheel passed; the wheel lacks code for half of its GPUs."""
     _, (refusal,) = gate.admit([deliver(holds="for Hopper")])
     assert "architectures: no code for sm_120, compute_120" in refusal.reason
 
 
-def test_a_wheel_whose_metadata_names_another_project_is_refused(deliver: Deliver) -> None:
-    refusal = refusal_of(deliver(metadata=METADATA.replace("Name: demo", "Name: torch")))
-    assert (refusal.code, "metadata-version: " in refusal.reason) == ("smoke-refused", True)
-
-
-def test_a_wheel_too_large_for_its_store_is_refused(deliver: Deliver) -> None:
-    _, (refusal,) = Gate(max_size=10).admit([deliver()])
-    assert "size: " in refusal.reason
-
-
-def test_a_certificate_of_another_cell_is_refused_without_a_plan(deliver: Deliver) -> None:
-    """Else that cell would count as published and never be built."""
-    _, (refusal,) = Gate().admit([deliver(cell=replace(TARGET.cell, python=PythonVersion(3, 12)))])
-    assert (refusal.code, "-cp312-" in refusal.reason) == ("cell-differs", True)
+@pytest.mark.parametrize(
+    ("gate", "said", "refused", "fact"),
+    [
+        (PLANNED, {"metadata": METADATA.replace("Name: demo", "Name: torch")}, "smoke-refused", "metadata-version: "),
+        (Gate(max_size=10), {}, "smoke-refused", "size: "),
+        # Else that cell would count as published and never be built.
+        (Gate(), {"cell": replace(TARGET.cell, python=PythonVersion(3, 12))}, "cell-differs", "-cp312-"),
+    ],
+    ids=["another project in METADATA", "too large for its store", "a certificate of another cell"],
+)
+def test_a_wheel_that_does_not_fit_is_refused(
+    deliver: Deliver, gate: Gate, said: dict[str, Any], refused: str, fact: str
+) -> None:
+    _, (refusal,) = gate.admit([deliver(**said)])
+    assert (refusal.code, fact in refusal.reason) == (refused, True)
 
 
 def test_a_wheel_that_was_not_tested_and_one_without_the_name_of_a_wheel_are_refused(deliver: Deliver) -> None:
@@ -290,20 +290,20 @@ def test_a_wheel_that_was_not_tested_and_one_without_the_name_of_a_wheel_are_ref
 def test_a_certificate_that_is_none_is_named_and_holds_up_nothing(deliver: Deliver, tmp_path: Path) -> None:
     good, bad = deliver(), deliver(folder="hostile")
     certificate_path(bad).write_text("[" * 100_000)
-    admitted, (refusal,) = Gate(targets=(TARGET,)).admit([good, bad])
+    admitted, (refusal,) = PLANNED.admit([good, bad])
     assert [wheel.file.path for wheel in admitted] == [good]
     assert str(tmp_path) in refusal.reason
 
 
 def test_one_name_from_two_jobs_is_released_from_neither(deliver: Deliver) -> None:
     paths = [deliver(), deliver(folder="hostile", files={"demo/more.py": b""})]
-    admitted, (refusal,) = Gate(targets=(TARGET,)).admit(paths)
+    admitted, (refusal,) = PLANNED.admit(paths)
     assert admitted == ()
     assert (refusal.filename, refusal.code) == (NAME, "delivered-twice")
 
 
 def test_a_copy_of_a_wheel_holds_nothing_up(deliver: Deliver) -> None:
-    admitted, refused = Gate(targets=(TARGET,)).admit([deliver(), deliver(folder="hostile")])
+    admitted, refused = PLANNED.admit([deliver(), deliver(folder="hostile")])
     assert (len(admitted), refused) == (1, ())
 
 
@@ -341,7 +341,7 @@ def test_a_folder_in_the_place_of_a_certificate_holds_up_nothing(deliver: Delive
     good, bad = deliver(), deliver(folder="hostile")
     certificate_path(bad).unlink()
     certificate_path(bad).mkdir()
-    admitted, (refusal,) = Gate(targets=(TARGET,)).admit([good, bad])
+    admitted, (refusal,) = PLANNED.admit([good, bad])
     assert len(admitted) == 1
     assert refusal.code == "file-failed"
 
@@ -375,7 +375,7 @@ def test_a_release_says_on_which_gpu_a_wheel_was_tried(deliver: Deliver, tmp_pat
     (wheel,), _ = Gate(targets=(TARGET,), tried=trials_in(tmp_path)).admit([path])
     assert [room.gpus for room in wheel.certificate.clean_rooms] == [(), ROOM_WITH_A_GPU.gpus]
     assert said.name in dict(subjects_of(wheel))  # and it is attested, too
-    ignored, _ = Gate(targets=(TARGET,)).admit([path])
+    ignored, _ = PLANNED.admit([path])
     assert [len(wheel.certificate.clean_rooms) for wheel in ignored] == [1]
 
 
@@ -425,40 +425,29 @@ def test_what_another_job_says_of_a_gpu_is_not_taken_for_what_is_attested(delive
 
 
 @pytest.mark.parametrize(
-    ("abi", "tag", "planned"),
+    ("abi", "pythons", "tag", "planned"),
     [
-        ("abi3", "cp311-abi3", True),
-        ("abi3", "cp39-abi3", True),
-        ("abi3", "cp312-abi3", False),  # the oldest Python that it is for would not take it
-        ("abi3", "cp311-cp311", False),
-        ("none", "py3-none", True),
-        ("none", "cp311-abi3", False),
+        ("abi3", "3.11 3.12", "cp311-abi3", True),
+        ("abi3", "3.11 3.12", "cp39-abi3", True),
+        ("abi3", "3.11 3.12", "cp312-abi3", False),  # the oldest Python that it is for would not take it
+        ("abi3", "3.11 3.12", "cp311-cp311", False),
+        ("none", "3.11 3.12", "py3-none", True),
+        ("none", "3.11 3.12", "cp311-abi3", False),
+        ("abi3t", "3.15t", "cp315-abi3t", True),
+        ("abi3t", "3.15t", "cp315-abi3.abi3t", True),  # as PEP 803 has it
+        ("abi3t", "3.15t", "cp316-abi3t", False),
+        ("abi3t", "3.15t", "cp315-abi3", False),
+        ("abi3t", "3.15t", "cp315-cp315t", False),
+        ("abi3t", "3.15t", "cp315-abi3t.cp315t", False),
+        ("abi3t", "3.15", "cp315-abi3", True),
+        ("abi3t", "3.15", "cp315-abi3t", False),
+        ("abi3t", "3.15", "cp315-abi3.abi3t", False),
     ],
 )
-def test_a_wheel_for_many_pythons_has_the_abi_that_was_planned(abi: Any, tag: str, planned: bool) -> None:  # noqa: FBT001 - a row of the table
-    pythons = (PythonVersion(3, 11), PythonVersion(3, 12))
-    target = replace(TARGET, package=replace(TARGET.package, abi=abi), pythons=pythons)
-    assert is_wheel_of(WheelName.parse(NAME.replace("cp311-cp311", tag)), target) is planned
-
-
-@pytest.mark.parametrize(
-    ("python", "tag", "planned"),
-    [
-        ("3.15t", "cp315-abi3t", True),
-        ("3.15t", "cp315-abi3.abi3t", True),  # as PEP 803 has it
-        ("3.15t", "cp316-abi3t", False),
-        ("3.15t", "cp315-abi3", False),
-        ("3.15t", "cp315-cp315t", False),
-        ("3.15t", "cp315-abi3t.cp315t", False),
-        ("3.15", "cp315-abi3", True),
-        ("3.15", "cp315-abi3t", False),
-        ("3.15", "cp315-abi3.abi3t", False),
-    ],
-)
-def test_a_free_threaded_python_has_a_stable_abi_of_its_own(python: str, tag: str, planned: bool) -> None:  # noqa: FBT001 - a row of the table
-    version = PythonVersion.parse(python)
-    cell = replace(TARGET.cell, python=version)
-    target = replace(TARGET, cell=cell, package=replace(TARGET.package, abi="abi3t"), pythons=(version,))
+def test_a_wheel_has_the_abi_that_was_planned(abi: Any, pythons: str, tag: str, *, planned: bool) -> None:
+    oldest, *later = map(PythonVersion.parse, pythons.split())
+    cell, package = replace(TARGET.cell, python=oldest), replace(TARGET.package, abi=abi)
+    target = replace(TARGET, cell=cell, package=package, pythons=(oldest, *later))
     assert is_wheel_of(WheelName.parse(NAME.replace("cp311-cp311", tag)), target) is planned
 
 
@@ -474,5 +463,5 @@ def test_a_free_threaded_python_has_a_stable_abi_of_its_own(python: str, tag: st
         (NAME.replace("cp311-cp311", "cp312-cp312"), False),
     ],
 )
-def test_a_wheel_is_named_for_its_project_its_label_its_platform_and_its_pythons(name: str, named: bool) -> None:  # noqa: FBT001 - a row of the table
+def test_a_wheel_is_named_for_its_project_its_label_its_platform_and_its_pythons(name: str, *, named: bool) -> None:
     assert is_named_for(WheelName.parse(name), TARGET.cell, ()) is named

@@ -11,10 +11,11 @@ from tests.unit.plan.examples import CONFIG, DEMO, PLAIN, PY_12, TORCH_9
 from wheelmill.config.model.config import Config
 from wheelmill.errors import IntegrityError, UsageError
 from wheelmill.names import StableTorch
-from wheelmill.pipeline.matrix_plan import matrix_content, read_plan
+from wheelmill.pipeline.matrix_plan import MatrixPlan, matrix_content
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import BuildTarget, Filters
 from wheelmill.release.store import Quotas
+from wheelmill.system.records import read_record
 
 ABI3 = replace(CONFIG, packages={**CONFIG.packages, PLAIN: replace(CONFIG.packages[PLAIN], abi="abi3")})
 PACKAGE = replace(CONFIG.packages[DEMO], torch_abi=StableTorch(oldest=TORCH_9), abi="abi3")
@@ -25,7 +26,7 @@ def handed_on(config: Config, filters: Filters, path: Path) -> tuple[BuildTarget
     """What a later job plans again from what the planning job wrote."""
     plan = make_plan(config, filters, {})
     path.write_text(json.dumps(matrix_content(plan, Quotas(wheels=3), {})))
-    again = read_plan(path).targets(config)
+    again = read_record(path, MatrixPlan).targets(config)
     assert {target.cell: target for target in again} == {target.cell: target for target in plan.targets}
     return again
 
@@ -46,10 +47,10 @@ def test_a_group_that_the_configuration_does_not_have_is_named(tmp_path: Path) -
     content = json.dumps(matrix_content(plan, Quotas(), {})).replace(f'"{DEMO}-', '"other-')
     (tmp_path / "plan.json").write_text(content)
     with pytest.raises(UsageError, check=coded("group-unknown", "other-")):
-        read_plan(tmp_path / "plan.json").targets(CONFIG)
+        read_record(tmp_path / "plan.json", MatrixPlan).targets(CONFIG)
 
 
 def test_what_is_no_plan_is_refused(tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text('{"shards": [{"include": [{"group": "x"}]}], "waiting": []}')
     with pytest.raises(IntegrityError, check=coded("record-invalid", "plan.json", "MatrixPlan")):
-        read_plan(tmp_path / "plan.json")
+        read_record(tmp_path / "plan.json", MatrixPlan)

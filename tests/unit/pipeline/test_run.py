@@ -115,25 +115,24 @@ def run(
     return run_plan(Plan(targets=targets, skips=()), factory, **options)
 
 
+def names_in(folder: Path, pattern: str) -> list[str]:
+    return [path.name for path in folder.glob(pattern)]
+
+
 def test_what_is_done_when_the_time_is_over_is_kept(tmp_path: Path) -> None:
     report = run((BROKEN, FAST, SLOW, FAST), tmp_path, seconds=1.5)
     assert report.left == (SLOW, FAST)
     assert [failure.id for failure in report.failures] == [BROKEN.cell.id]
     assert len(report.releases) == 1
-    assert [path.name for path in tmp_path.glob("releases/*/*.whl")] == [
-        path.name for path in tmp_path.glob("wheels/*.whl")
-    ]
+    assert names_in(tmp_path, "releases/*/*.whl") == names_in(tmp_path, "wheels/*.whl")
 
 
 def test_a_run_until_smoke_leaves_the_wheels_that_passed_with_their_records(tmp_path: Path) -> None:
     report = run((FAST, BROKEN), tmp_path, publishes=False)
     assert report.releases == ()
     (wheel,) = tmp_path.glob("wheels/*.whl")
-    assert {path.name.removeprefix(wheel.name) for path in tmp_path.glob("wheels/*")} == {
-        "",
-        ".built.json",
-        ".tested.json",
-    }
+    records = (f"{wheel.name}.built.json", f"{wheel.name}.tested.json")
+    assert {*names_in(tmp_path, "wheels/*")} == {wheel.name, *records}
     assert not (tmp_path / "releases").exists()
     assert not (tmp_path / "site").exists()
     store = store_in(tmp_path / "releases")
@@ -152,9 +151,7 @@ def test_an_ended_run_releases_what_passed(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(run_module, "build_wheel", ending)
     with pytest.raises(type(end)):
         run((FAST, SLOW), tmp_path)
-    assert [path.name for path in tmp_path.glob("releases/*/*.whl")] == [
-        path.name for path in tmp_path.glob("wheels/*.whl")
-    ]
+    assert names_in(tmp_path, "releases/*/*.whl") == names_in(tmp_path, "wheels/*.whl")
     assert (tmp_path / "site" / "wheels.json").exists()
 
 
@@ -170,11 +167,12 @@ def test_other_peoples_files_in_the_place_of_the_site_are_refused_before_a_build
     assert [path.name for path in (tmp_path / "other").iterdir() if not path.name.startswith(".")] == ["site"]
 
 
-def test_an_ended_run_without_results_publishes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def ending(*_arguments: object, **_others: object) -> BuiltWheel:
-        raise KeyboardInterrupt
+def interrupted(*_arguments: object, **_others: object) -> BuiltWheel:
+    raise KeyboardInterrupt
 
-    monkeypatch.setattr(run_module, "build_wheel", ending)
+
+def test_an_ended_run_without_results_publishes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_module, "build_wheel", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run((FAST,), tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -196,11 +194,8 @@ def test_after_a_kill_a_passed_wheel_is_released(tmp_path: Path, monkeypatch: py
 
 @pytest.mark.usefixtures("with_provenance")
 def test_a_wheel_that_passed_is_built_again_with_force(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def ending(*_arguments: object, **_others: object) -> BuiltWheel:
-        raise KeyboardInterrupt
-
     run((FAST,), tmp_path, publishes=False)
-    monkeypatch.setattr(run_module, "build_wheel", ending)
+    monkeypatch.setattr(run_module, "build_wheel", interrupted)
     assert len(run((FAST,), tmp_path, publishes=False).verdicts) == 1
     with pytest.raises(KeyboardInterrupt):
         run((FAST,), tmp_path, publishes=False, force=True)
@@ -280,15 +275,17 @@ def test_nothing_is_built_for_a_store_that_cannot_be_written(tmp_path: Path) -> 
     assert len(run((FAST,), tmp_path, store=store, publishes=False).verdicts) == 1
 
 
+def task_for(built: BuildTarget, folder: Path) -> BuildTask:
+    return BuildTask(target=built, source=folder, workspace=folder, log=folder / "log", progress=Progress())
+
+
 def refuse(_environments: LocalEnvironments, target: BuildTarget, *_: object) -> None:
     raise BuildError("smoke-unsatisfiable", f"{target.cell.id} could not be tested")
 
 
 def test_an_untestable_one_is_not_compiled_or_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    task = BuildTask(target=FAST, source=tmp_path, workspace=tmp_path, log=tmp_path / "log", progress=Progress())
-
     def build_checked(built: BuildTarget, *_: object, check: Callable[[BuildTask], None], **__: object) -> BuiltWheel:
-        check(replace(task, target=built))
+        check(task_for(built, tmp_path))
         pytest.fail("it is compiled")
 
     monkeypatch.setattr(run_module, "build_wheel", build_checked)
@@ -321,13 +318,7 @@ def test_requirements_are_those_that_the_source_and_its_entry_name(
 ) -> None:
     (tmp_path / "pyproject.toml").write_text(f"[project]\nname = 'demo'\ndependencies = {dependencies}\n")
     package = replace(FAST.package, requires_dist=changes, requires=(project_name("beside"),))
-    task = BuildTask(
-        target=replace(FAST, package=package),
-        source=tmp_path,
-        workspace=tmp_path,
-        log=tmp_path / "log",
-        progress=Progress(),
-    )
+    task = task_for(replace(FAST, package=package), tmp_path)
     environments = create_autospec(LocalEnvironments, instance=True)
     check_testable(environments, task)
     environments.check.assert_called_once_with(task.target, known, task.progress)

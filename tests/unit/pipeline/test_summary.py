@@ -32,7 +32,7 @@ def wheel(name: str, *, ok: bool = True) -> dict[str, object]:
 
 
 def released(*names: str) -> Published:
-    return Published(wheels={f"{name}.whl": (Sha256(name), TAG) for name in names}, unreleased={}, refused=())
+    return replace(NOTHING, wheels={f"{name}.whl": (Sha256(name), TAG) for name in names})
 
 
 def plan_in(folder: Path, groups: list[str], waiting: tuple[str, ...] = ()) -> Path:
@@ -96,14 +96,14 @@ def test_a_wheel_that_no_release_has_is_not_done_however_its_job_ended(tmp_path:
 
 
 def test_a_wheel_of_the_same_name_with_other_bytes_is_not_the_one_that_is_released(tmp_path: Path) -> None:
-    other = Published(wheels={"a.whl": (Sha256("other"), TAG)}, unreleased={}, refused=())
+    other = replace(NOTHING, wheels={"a.whl": (Sha256("other"), TAG)})
     found = summary_in(tmp_path, {"demo-1": {"wheels": [wheel("a")]}}, published=other)
     assert found.groups("unreleased") == ("demo-1",)
 
 
 def test_what_the_release_refused_is_told_with_its_reason_and_not_tried_again(tmp_path: Path) -> None:
     refused = RefusedWheel(filename="a.whl", code="not-planned", reason="is not in the plan")
-    published = Published(wheels={}, unreleased={}, refused=(refused,))
+    published = replace(NOTHING, refused=(refused,))
     found = summary_in(tmp_path, {"demo-1": {"wheels": [wheel("a")]}}, published=published)
     assert (found.groups("refused"), found.again) == (("demo-1",), ())
     assert "- `a.whl` is not in the plan" in markdown_of(found, ending())
@@ -114,18 +114,18 @@ def test_a_wheel_that_no_job_signed_is_built_again_as_the_job_that_signs_may_be_
     (tmp_path / "released").mkdir()
     write_record(tmp_path / "released" / "0.json", ReleaseReport(refused=(refused,)))
     (tmp_path / "released" / "1.json").write_text("")  # of a job that was ended
-    published = Published(wheels={}, unreleased={}, refused=tuple(refused_in(tmp_path / "released")))
+    published = replace(NOTHING, refused=tuple(refused_in(tmp_path / "released")))
     found = summary_in(tmp_path, {"demo-1": {"wheels": [wheel("a")]}}, published=published)
     assert (found.groups("unsigned"), found.again) == (("demo-1",), ("demo-1",))
 
 
 def test_a_group_that_an_earlier_run_built_is_known_by_the_ledger(tmp_path: Path) -> None:
     earlier = UnreleasedGroup(run="6", wheels={"a.whl": Sha256("a")})
-    for name, known in (("none", NOTHING), ("all", released("a"))):
-        (tmp_path / name).mkdir()
-        published = Published(wheels=known.wheels, unreleased={"demo-1": earlier}, refused=())
-        found = summary_in(tmp_path / name, {"demo-1": None}, published=published)
-        assert [each.state for each in found.outcomes] == ["done" if known.wheels else "unreleased"]
+    for state, known in (("unreleased", NOTHING), ("done", released("a"))):
+        (tmp_path / state).mkdir()
+        published = replace(known, unreleased={"demo-1": earlier})
+        found = summary_in(tmp_path / state, {"demo-1": None}, published=published)
+        assert [each.state for each in found.outcomes] == [state]
 
 
 @pytest.mark.parametrize("index", ["failure", "cancelled"])
@@ -199,7 +199,7 @@ def test_the_summary_of_thousands_of_groups_is_one_that_github_shows(tmp_path: P
     bad = {"wheels": [wheel("a")], "failures": [failure("x", "y" * 10_000 + "\n" + "z" * 10_000)]}
     reports: dict[str, Any] = {f"package{number}-{'1' * 60}": bad if number % 3 else None for number in range(groups)}
     refused = RefusedWheel(filename="a.whl", code="smoke-refused", reason="z" * 10_000)
-    published = Published(wheels={}, unreleased={}, refused=(refused,))
+    published = replace(NOTHING, refused=(refused,))
     found = summary_in(tmp_path, reports, tuple(f"waiting-{number}" for number in range(groups)), published)
     run = ending(tuple(reports))
     assert len(markdown_of(found, run).encode()) < 1_000_000

@@ -93,32 +93,31 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
         for name in ("libcudart.so.13", "libcublas.so.13", "libhelper.so.1", "libcuda.so.1", *OF_CUDA, *OF_OTHERS)
     }
 
+    def bare(code: str = "", *, linker: Sequence[str] = (), needs: Sequence[Path] = ()) -> bytes:
+        return compile_shared_object(folder / "_C.so", code, linker=[*linker], needs=[*needs]).read_bytes()
+
     def compiled(code: str, *needs: str) -> bytes:
         code += "\nvoid PyDemo_Nothing(void) {}\n"  # as a module has some names of Python
-        return compile_shared_object(folder / "_C.so", code, needs=[libraries[name] for name in needs]).read_bytes()
+        return bare(code, needs=[libraries[name] for name in needs])
 
     every_architecture = device_code(sass=[90, 120], ptx=[120])
     glibc = compile_future_glibc(folder / "future")
     cxx = compile_versioned(folder / "cxx", "libstdc++.so.6", "GLIBCXX_3.4.99")
-    stack = compile_shared_object(folder / "_C.so", linker=["-z,execstack"]).read_bytes()
+    stack = bare(linker=["-z,execstack"])
     return {
         **{f"linked to {name}": compiled("", name) for name in OF_CUDA},
         "linked to what others bring": compiled("", *OF_OTHERS),
         "libcudart.so.13": libraries["libcudart.so.13"].read_bytes(),
         "with an executable stack": stack,
         "that says nothing of its stack": stack.replace(GNU_STACK, UNKNOWN_HEADER),
-        "with relocations in its code": compile_shared_object(
-            folder / "_C.so", WRITTEN_CODE, linker=["-z,notext"]
-        ).read_bytes(),
-        "with a path of $ORIGIN": compile_shared_object(
-            folder / "_C.so", linker=["-rpath,$ORIGIN/../torch/lib"]
-        ).read_bytes(),
-        "with a path of its builder": compile_shared_object(folder / "_C.so", linker=["-rpath,/tmp/lib"]).read_bytes(),
+        "with relocations in its code": bare(WRITTEN_CODE, linker=["-z,notext"]),
+        "with a path of $ORIGIN": bare(linker=["-rpath,$ORIGIN/../torch/lib"]),
+        "with a path of its builder": bare(linker=["-rpath,/tmp/lib"]),
         "with AVX for some": compiled(WITH_AVX + ASKS),
         "with AVX for all": compiled(WITH_AVX),
         "for another processor": on_machine(compiled(""), {"x86_64": 183, "aarch64": 62}[MACHINE]),
         "for a GPU alone": on_machine(compiled(""), 190),
-        "for a new libstdc++": compile_shared_object(folder / "_C.so", CALLS_THE_FUTURE, needs=[cxx]).read_bytes(),
+        "for a new libstdc++": bare(CALLS_THE_FUTURE, needs=[cxx]),
         "that calls Python's insides": compiled(
             "void _PyObject_MakeTpCall(); void call(void) { _PyObject_MakeTpCall(); }"
         ),
@@ -151,7 +150,7 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
         ),
         "linked to its helper": compiled("", "libhelper.so.1"),
         "without GPU code": compiled(""),
-        "that uses no Python": compile_shared_object(folder / "_C.so", every_architecture).read_bytes(),
+        "that uses no Python": bare(every_architecture),
         "helper": libraries["libhelper.so.1"].read_bytes(),
         "with kernels for all": compiled(kernels_for(second=(90, 120))),
         "with a kernel for Hopper alone": compiled(kernels_for(second=(90,))),
@@ -159,7 +158,7 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
         "without sm_90": compiled(device_code(sass=[120], ptx=[120])),
         "for Hopper": compiled(device_code(sass=[90])),
         "for Blackwell": compiled(device_code(sass=[120, 100], ptx=[100])),
-        "from the future": compile_shared_object(folder / "_C.so", CALLS_THE_FUTURE, needs=[glibc]).read_bytes(),
+        "from the future": bare(CALLS_THE_FUTURE, needs=[glibc]),
         "with open symbols": compiled(OPEN_SYMBOLS),
         "that defines outside": compiled("void outside(void) {}"),
         "that calls Python": compiled("void Py_IncRef(void *); void call(void) { Py_IncRef(0); }"),
@@ -173,9 +172,8 @@ def on_machine(content: bytes, machine: int) -> bytes:
 
 def device_code(*, sass: Sequence[int] = (), ptx: Sequence[int] = ()) -> str:
     """C for a ``.nv_fatbin`` section, laid out as `wheelmill.wheel.gpu_code` describes it."""
-    kinds = [(1, architecture) for architecture in ptx] + [(2, architecture) for architecture in sass]
-    entries = b"".join(struct.pack("<HxxIQ12xI8xQ", kind, 48, 0, architecture, 0) for kind, architecture in kinds)
-    return _in_fatbin(struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(entries)) + entries)
+    kinds = [(PTX, architecture) for architecture in ptx] + [(SASS, architecture) for architecture in sass]
+    return _in_fatbin(fatbin(*(entry(kind, architecture, b"") for kind, architecture in kinds)))
 
 
 def kernels_for(*, second: Sequence[int]) -> str:
@@ -225,10 +223,8 @@ def visit(objects: Mapping[str, bytes], interpreter: Interpreter, tmp_path: Path
         contents = open_wheel(WheelFile.at(write_wheel(path, files=files)), None)
         assert isinstance(contents, Contents)
         if script or allow or import_needs:
-            expectations = Expectations(
-                imports=("demo",), script=script or None, allow=allow, import_needs=import_needs
-            )
-            contents = replace(contents, provenance=replace(PROVENANCE, expectations=expectations))
+            expects = Expectations(imports=("demo",), script=script or None, allow=allow, import_needs=import_needs)
+            contents = replace(contents, provenance=replace(PROVENANCE, expectations=expects))
         index = CandidateIndex(folder=path.parent, path="", url="", requires=())
         environments.interpreter = interpreter
         return try_in_environments(contents, None, environments, index, requirements=["demo==1.0"], progress=Progress())
@@ -262,9 +258,8 @@ def opened(tmp_path: Path, objects: Mapping[str, bytes]) -> Opened:
         kinds = {"_C.so": machine_code, second or "": second and "helper"}
         held = {f"demo/{member}": objects[kind] for member, kind in kinds.items() if kind}
         held |= {"demo/__init__.py": b"", **files}
-        path = write_wheel(
-            tmp_path / name, metadata=metadata, files=held, record=record, dist_info=dist_info, modes=modes
-        )
+        path = tmp_path / name
+        write_wheel(path, metadata=metadata, files=held, record=record, dist_info=dist_info, modes=modes)
         file = WheelFile.at(path)
         cell = replace(PROVENANCE.cell, torch=torch)
         expectations = replace(PROVENANCE.expectations, **expects)

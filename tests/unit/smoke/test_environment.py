@@ -124,8 +124,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     def mirror(requirements: tuple[str, ...], folder: Path, **options: object) -> None:
         asked["mirrored"].append({**options, "requirements": requirements, "folder": folder})
 
-    for module in (environment, environment):
-        monkeypatch.setattr(module, "THIS_PLATFORM", Platform("linux", "x86_64"))
+    monkeypatch.setattr(environment, "THIS_PLATFORM", Platform("linux", "x86_64"))
     monkeypatch.setattr(environment, "claim_run", nullcontext)
     monkeypatch.setattr(OwnImage, "make", make)
     monkeypatch.setattr(environment, "check_disks", lambda images, *_, **how: asked.update(checked=images, **how))
@@ -223,9 +222,7 @@ def only_here(package_index: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("PIP_FIND_LINKS", "PIP_EXTRA_INDEX_URL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("wheelmill.installers.index_settings.pip_configuration", dict)
-    monkeypatch.setattr(
-        environment, "THIS_PLATFORM", Platform("linux", "x86_64")
-    )  # its torch 2.11 is on the usual index
+    monkeypatch.setattr(environment, "THIS_PLATFORM", Platform("linux", "x86_64"))  # for torch of the usual index
     write_wheel(package_index / "torch-2.11.0-py3-none-any.whl")
     return package_index
 
@@ -267,14 +264,11 @@ def test_a_source_distribution_is_enough_for_pip_and_not_for_a_container(only_he
 
 
 @pytest.mark.usefixtures("only_here")
-def test_what_pip_finds_elsewhere_is_left_to_pip(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PIP_EXTRA_INDEX_URL", "http://127.0.0.1:9/simple")
-    LOCAL.check(BUILT, ("helper",), Progress())
-
-
-@pytest.mark.usefixtures("only_here")
-def test_an_index_that_does_not_answer_now_refuses_no_build(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")
+@pytest.mark.parametrize("variable", ["PIP_EXTRA_INDEX_URL", "UV_DEFAULT_INDEX"])
+def test_an_index_of_pip_or_one_that_does_not_answer_now_refuses_no_build(
+    variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, "http://127.0.0.1:9/simple")
     monkeypatch.setenv("UV_HTTP_RETRIES", "0")
     LOCAL.check(BUILT, ("helper",), Progress())
 

@@ -87,34 +87,28 @@ def test_what_the_bytes_show_is_read(objects: Mapping[str, bytes], tmp_path: Pat
     )
 
 
-def test_the_newest_glibc_that_is_needed_is_read(objects: Mapping[str, bytes], tmp_path: Path) -> None:
-    evidence = opened(tmp_path, objects["as promised"], objects["from the future"]).evidence
-    assert evidence.glibc == "2.99"
-
-
-def test_libraries_that_the_wheel_brings_are_not_needed(objects: Mapping[str, bytes], tmp_path: Path) -> None:
-    assert opened(tmp_path, objects["linked to its helper"]).evidence.needed == ("libhelper.so.1",)
-    assert opened(tmp_path, objects["linked to its helper"], objects["helper"]).evidence.needed == ()
-
-
-def test_architectures_of_every_object_are_listed_in_order(objects: Mapping[str, bytes], tmp_path: Path) -> None:
-    evidence = opened(tmp_path, objects["for Blackwell"], objects["for Hopper"]).evidence
-    assert evidence.sass == ("sm_90", "sm_100", "sm_120")
-    assert evidence.ptx == ("compute_100",)
-
-
-def test_a_statically_linked_wheel_names_no_cuda_major(objects: Mapping[str, bytes], tmp_path: Path) -> None:
-    assert opened(tmp_path, objects["linked statically"]).evidence.cuda_major is None
+@pytest.mark.parametrize(
+    ("kinds", "fact", "value"),
+    [
+        (["as promised", "from the future"], "glibc", "2.99"),
+        (["linked to its helper"], "needed", ("libhelper.so.1",)),
+        (["linked to its helper", "helper"], "needed", ()),
+        (["for Blackwell", "for Hopper"], "sass", ("sm_90", "sm_100", "sm_120")),
+        (["for Blackwell", "for Hopper"], "ptx", ("compute_100",)),
+        (["linked statically"], "cuda_major", None),
+        (["with open symbols"], "torch_window", None),
+    ],
+)
+def test_evidence_is_of_all_objects_together(
+    kinds: list[str], fact: str, value: object, objects: Mapping[str, bytes], tmp_path: Path
+) -> None:
+    assert getattr(opened(tmp_path, *(objects[kind] for kind in kinds)).evidence, fact) == value
 
 
 def test_symbols_that_others_must_define_are_open(objects: Mapping[str, bytes], tmp_path: Path) -> None:
     contents = opened(tmp_path, objects["with open symbols"], objects["from the future"])
     assert open_symbols(contents.shared_objects) == {"outside"}
     assert contents.evidence.undefined_symbols == 1
-
-
-def test_a_wheel_that_needs_no_torch_has_no_window(objects: Mapping[str, bytes], tmp_path: Path) -> None:
-    assert opened(tmp_path, objects["with open symbols"]).evidence.torch_window is None
 
 
 def test_in_which_torches_a_wheel_could_load_is_evidence(tmp_path: Path) -> None:

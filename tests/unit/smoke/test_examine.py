@@ -37,11 +37,8 @@ def lost(_folder: Path) -> WheelFile:
 def test_a_released_wheel_that_cannot_be_had_refuses_the_one_that_needs_it_and_no_other(tmp_path: Path) -> None:
     file = certified_wheel(tmp_path / "demo-1.0-cp311-cp311-linux_x86_64.whl").file
     expectations = replace(PROVENANCE.expectations, requires=(REQUIRED,))
-    keep_provenance(
-        BuiltWheel(
-            file=file, provenance=replace(PROVENANCE, sha256=file.sha256, architectures=(), expectations=expectations)
-        )
-    )
+    provenance = replace(PROVENANCE, sha256=file.sha256, architectures=(), expectations=expectations)
+    keep_provenance(BuiltWheel(file=file, provenance=provenance))
     beside = AvailableWheel(cell=replace(CELL, project=REQUIRED), pythons=PROVENANCE.pythons, requires=(), fetch=lost)
     environments = LocalEnvironments(compatibility=FACTS)
     verdict = examine_wheel(file, environments, serve_candidate, available=[beside], progress=Progress())
@@ -51,6 +48,7 @@ def test_a_released_wheel_that_cannot_be_had_refuses_the_one_that_needs_it_and_n
 
 
 TORCH_11 = TorchVersion(2, 11)
+FROM_10 = StableTorch(oldest=TorchVersion(2, 10))
 SCATTER, SPARSE = project_name("torch-scatter"), project_name("torch-sparse")
 
 
@@ -82,25 +80,22 @@ def test_the_newest_version_is_taken() -> None:
     assert beside([SCATTER], versions) == [versions[1]]
 
 
-def test_another_torch_does_not_do() -> None:
+@pytest.mark.parametrize("torch", [TORCH_11, FROM_10, None])
+def test_a_wheel_for_many_torches_or_none_serves_one_torch(torch: TorchNeed | None) -> None:
+    wheel = available_wheel(SCATTER, torch=torch)
+    assert beside([SCATTER], [wheel]) == [wheel]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "python", "torch"),
+    [
+        (TORCH_11, CELL.python, TorchVersion(2, 10)),
+        (TORCH_11, PythonVersion(3, 13), TORCH_11),
+        (FROM_10, CELL.python, TORCH_11),
+        (FROM_10, CELL.python, StableTorch(oldest=TORCH_11)),
+    ],
+    ids=["another torch", "another Python", "one torch for many", "fewer torches"],
+)
+def test_a_wheel_for_others_does_not_do(wanted: TorchNeed, python: PythonVersion, torch: TorchNeed) -> None:
     with pytest.raises(LookupError, match="torch-scatter"):
-        beside([SCATTER], [available_wheel(SCATTER, torch=TorchVersion(2, 10))])
-
-
-def test_a_wheel_for_many_torches_serves_the_one_and_a_wheel_without_torch_serves_all() -> None:
-    stable = available_wheel(SCATTER, torch=StableTorch(oldest=TorchVersion(2, 10)))
-    assert beside([SCATTER], [stable]) == [stable]
-    plain = available_wheel(SCATTER, torch=None)
-    assert beside([SCATTER], [plain]) == [plain]
-
-
-def test_a_wheel_for_many_torches_is_not_served_by_one_for_fewer() -> None:
-    cell = replace(CELL, torch=StableTorch(oldest=TorchVersion(2, 10)))
-    for torch in (TorchVersion(2, 11), StableTorch(oldest=TorchVersion(2, 11))):
-        with pytest.raises(LookupError, match="torch-scatter"):
-            find_required(cell, cell.python, [SCATTER], [available_wheel(SCATTER, torch=torch)])
-
-
-def test_another_python_does_not_do() -> None:
-    with pytest.raises(LookupError, match="torch-scatter"):
-        find_required(CELL, PythonVersion(3, 13), [SCATTER], [available_wheel(SCATTER)])
+        find_required(replace(CELL, torch=wanted), python, [SCATTER], [available_wheel(SCATTER, torch=torch)])

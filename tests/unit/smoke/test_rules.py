@@ -42,10 +42,8 @@ def test_such_a_file_inside_a_package_is_run_by_nobody(opened: Opened) -> None:
     [
         *("torch/__init__.py", "pip/_internal/cli.py", "numpy.py", "pkg_resources/__init__.py", "Torch/x.py"),
         *(f"{DATA}/purelib/torch/version.py", f"{SITE}/pip/__init__.py", "nvidia_cublas/x.py", "einops/x.py"),
-        *(
-            *("PIL/Image.py", "yaml/__init__.py", "cuda/bindings/x.py", "nvidia/nccl/x.so", "numpy.libs/x.so"),
-            *("_virtualenv.py", "\uff54\uff4f\uff52\uff43\uff48/x.py"),
-        ),
+        *("PIL/Image.py", "yaml/__init__.py", "cuda/bindings/x.py", "nvidia/nccl/x.so", "numpy.libs/x.so"),
+        *("_virtualenv.py", "\uff54\uff4f\uff52\uff43\uff48/x.py"),
         *(f"{DATA}/purelib/pip-99.dist-info/METADATA", "torch.egg-info/PKG-INFO", f"{SITE}/{STEM}.dist-info/x"),
         *("torch-99.Dist-Info/METADATA", "demo_x-1.DIST-INFO/entry_points.txt", "demo-0.egg-info", "demo-0.Egg-Info/x"),
         *("other-1.0.data/purelib/x.py", "other-1.0.data/scripts/demo", f"{SITE}/{DATA}/scripts/git"),
@@ -64,13 +62,8 @@ def test_files_of_another_project_are_found(name: str, opened: Opened) -> None:
     [
         *("pip.conf", "PIP.ini", "pyvenv.cfg", "conda-meta/pinned", "share/pip.conf", "share/doc", "demo/demo"),
         *("lib/python3.11/json/__init__.py", "lib64/pypy3.11/os.py", "lib/python312.zip", "lib/libpython3.12.so.1.0"),
-        *(
-            "etc/conda/activate.d/demo.sh",
-            "etc/demo/demo.yml",
-            "lib/libdemo.so",
-            "include/torch/x.h",
-            "share/demolish/x",
-        ),
+        *("etc/conda/activate.d/demo.sh", "etc/demo/demo.yml", "lib/libdemo.so"),
+        *("include/torch/x.h", "share/demolish/x"),
         *("share/jupyter/kernels/demo/kernel.json", "share/polkit-1/actions/demo.policy", "Share/demo/x"),
     ],
 )
@@ -81,14 +74,8 @@ def test_what_the_environment_itself_obeys_is_no_file_of_a_wheel(name: str, open
 
 
 def test_documentation_and_what_has_the_project_s_name_may_lie_in_an_environment(opened: Opened) -> None:
-    names = (
-        "share/doc/demo/x",
-        "share/man/man1/ls.1",
-        "share/licenses/demo/x",
-        "share/demo/pip.conf",
-        "include/demo_c/x.h",
-    )
-    data = {f"{DATA}/data/{name}": b"" for name in names}
+    documents = ("share/doc/demo/x", "share/man/man1/ls.1", "share/licenses/demo/x")
+    data = {f"{DATA}/data/{name}": b"" for name in (*documents, "share/demo/pip.conf", "include/demo_c/x.h")}
     assert codes_of(opened(files={**data, f"{DATA}/headers/pip.conf": b""})) == []
 
 
@@ -111,9 +98,13 @@ def test_the_own_package_may_be_required_with_an_extra(opened: Opened) -> None:
     assert codes_of(opened(metadata=METADATA + "Requires-Dist: demo[all]; extra == 'every'\n")) == []
 
 
+def entry_points(text: str) -> dict[str, bytes]:
+    return {f"{STEM}.dist-info/entry_points.txt": text.encode()}
+
+
 @pytest.mark.parametrize("command", ["python", "python3.11", "PIP3.exe", "activate.fish", "sudo", "git", "demolish"])
 def test_a_program_that_may_replace_another_one_is_found(command: str, opened: Opened) -> None:
-    points = {f"{STEM}.dist-info/entry_points.txt": f"[console_scripts]\n{command} = demo:main\n".encode()}
+    points = entry_points(f"[console_scripts]\n{command} = demo:main\n")
     for files in (points, {f"{DATA}/scripts/{command}": b""}, {f"{DATA}/data/bin/{command}": b""}):
         contents = opened(files=files)
         assert codes_of(contents) == [Code.COMMAND]
@@ -124,13 +115,13 @@ def test_a_program_that_may_replace_another_one_is_found(command: str, opened: O
     "command", ["../lib/python3.11/site-packages/sitecustomize.py", "..\\\\python.exe", "demo-/../x"]
 )
 def test_an_entry_point_that_is_a_path_is_found(command: str, opened: Opened) -> None:
-    points = {f"{STEM}.dist-info/entry_points.txt": f"[console_scripts]\n{command} = demo:main\n".encode()}
+    points = entry_points(f"[console_scripts]\n{command} = demo:main\n")
     assert codes_of(opened(files=points)) == [Code.COMMAND]
 
 
 @pytest.mark.parametrize("command", ["demo", "demo-run", "demo_run.py", "Demo.exe"])
 def test_programs_with_the_project_s_name_pass(command: str, opened: Opened) -> None:
-    points = {f"{STEM}.dist-info/entry_points.txt": f"[gui_scripts]\n{command} = demo:main\n".encode()}
+    points = entry_points(f"[gui_scripts]\n{command} = demo:main\n")
     assert codes_of(opened(files={**points, f"{DATA}/scripts/{command}": b""})) == []
 
 
@@ -143,8 +134,8 @@ def test_programs_with_the_project_s_name_pass(command: str, opened: Opened) -> 
     ],
 )
 def test_an_entry_point_is_of_the_project_s_own_groups(group: str, codes: list[Code], opened: Opened) -> None:
-    points = f"[console_scripts]\ndemo = demo:main\n[{group}]\nmine = demo:main\n".encode()
-    assert codes_of(opened(files={f"{STEM}.dist-info/entry_points.txt": points})) == codes
+    points = entry_points(f"[console_scripts]\ndemo = demo:main\n[{group}]\nmine = demo:main\n")
+    assert codes_of(opened(files=points)) == codes
 
 
 @pytest.mark.parametrize("name", ["entry_points.txt", "Entry_Points.TXT"])
@@ -156,8 +147,8 @@ def test_an_indented_group_is_one_as_it_is_for_python_and_pip(space: str, name: 
 
 @pytest.mark.parametrize("points", ["pip = demo:main", "[demo]\nx", "[demo]\n[a]b = c", "\ufeff[demo]\nx = y"])
 def test_entry_points_that_cannot_be_read_refuse_the_wheel(points: str, tmp_path: Path) -> None:
-    files = {f"{STEM}.dist-info/entry_points.txt": points.encode()}
-    findings = open_wheel(WheelFile.at(write_wheel(tmp_path / LABELLED, metadata=METADATA, files=files)), None)
+    wheel = write_wheel(tmp_path / LABELLED, metadata=METADATA, files=entry_points(points))
+    findings = open_wheel(WheelFile.at(wheel), None)
     assert not isinstance(findings, Contents)
     assert [finding.code for finding in findings] == [Code.METADATA]
 
@@ -166,7 +157,11 @@ def test_entry_points_that_cannot_be_read_refuse_the_wheel(points: str, tmp_path
     "name",
     [
         *(
-            *("tests/__init__.py", "src/demo/x.py", "setup.py", "conftest.py", "evaluate/__init__.py"),
+            "tests/__init__.py",
+            "src/demo/x.py",
+            "setup.py",
+            "conftest.py",
+            "evaluate/__init__.py",
             "google/__init__.py",
         ),
         *("demolish/x.py", "demolish.abi3.so", "__pycache__/x.txt", f"{DATA}/purelib/requests/__init__.py", "bin/git"),
@@ -341,12 +336,8 @@ def test_an_executable_stack_is_found(machine_code: str, opened: Opened) -> None
 
 def test_functions_that_no_known_torch_has_are_named(opened: Opened) -> None:
     metadata = METADATA.replace("torch2.11", "").replace("torch==2.11.*", "torch>=2.10")
-    contents = opened(
-        LABELLED.replace("torch2.11", ""),
-        machine_code="that calls a torch of tomorrow",
-        metadata=metadata,
-        torch=StableTorch(oldest=TorchVersion(2, 10)),
-    )
+    stable, code = StableTorch(oldest=TorchVersion(2, 10)), "that calls a torch of tomorrow"
+    contents = opened(LABELLED.replace("torch2.11", ""), machine_code=code, metadata=metadata, torch=stable)
     assert codes_of(contents) == [Code.TORCH_OLDEST]
     assert "torch_of_tomorrow" in details_of(contents)
 

@@ -1,5 +1,4 @@
-"""The licence of a wheel.
-Names that belong to others: whoever took one would be installed in their place."""
+"""METADATA of a wheel: what is read of it, its licence, reserved names, and what a label changes."""
 
 import zipfile
 from pathlib import Path

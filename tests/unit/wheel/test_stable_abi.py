@@ -17,22 +17,14 @@ from wheelmill.wheel.stable_abi import (
 )
 from wheelmill.wheel.torch_symbols import TorchSymbols, shipped_symbols
 
+DEVICE = "aoti_torch_get_device_type"
 OF_WHEELS = (
     *("aoti_torch_get_device_type", "torch_call_dispatcher", "cudaLaunchKernel", "PyModule_Create2", "nvrtcVersion"),
-    *(
-        "_ZSt21ios_base_library_initv",
-        "_ZSt28__throw_bad_array_new_lengthv",
-        "_ZTVSt13runtime_error",
-        "_Znwm",
-        "_ZdlPv",
-    ),
+    *("_ZSt21ios_base_library_initv", "_ZSt28__throw_bad_array_new_lengthv", "_ZTVSt13runtime_error"),
+    *("_Znwm", "_ZdlPv", "_ZnwmSt11align_val_t"),
     *("_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE10_M_disposeEv", "_ZNSo3putEc", "_ZNKSs4sizeEv"),
     *("_ZNKRSt7__cxx1115basic_stringbufIcSt11char_traitsIcESaIcEE3strEv", "_ZTVN10__cxxabiv120__si_class_type_infoE"),
-    *(
-        "_ZGVNSt10moneypunctIcLb0EE2idE",
-        "_ZN9__gnu_cxx18stdio_filebufIcSt11char_traitsIcEEC1Ev",
-        "_ZnwmSt11align_val_t",
-    ),
+    *("_ZGVNSt10moneypunctIcLb0EE2idE", "_ZN9__gnu_cxx18stdio_filebufIcSt11char_traitsIcEEC1Ev"),
 )
 """Those of torchao, torchcodec and xformers, and of the runtimes of C++, CUDA and Python."""
 
@@ -71,23 +63,19 @@ def test_a_long_name_is_not_shown_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    ("symbols", "used"),
+    ("symbols", "oldest", "newest_ones", "unknown"),
     [
-        ((), ShimsUsed(oldest=None, newest_ones=(), unknown=())),
-        (["cudaLaunchKernel"], ShimsUsed(oldest=None, newest_ones=(), unknown=())),
-        (["aoti_torch_get_device_type"], ShimsUsed(oldest=TorchVersion(2, 9), newest_ones=(), unknown=())),
-        (
-            ["aoti_torch_get_device_type", "torch_call_dispatcher"],
-            ShimsUsed(oldest=TorchVersion(2, 10), newest_ones=("torch_call_dispatcher",), unknown=()),
-        ),
-        (
-            ["torch_of_tomorrow", "aoti_torch_get_device_type"],
-            ShimsUsed(oldest=TorchVersion(2, 9), newest_ones=(), unknown=("torch_of_tomorrow",)),
-        ),
+        ([], None, (), ()),
+        (["cudaLaunchKernel"], None, (), ()),
+        ([DEVICE], TorchVersion(2, 9), (), ()),
+        ([DEVICE, _DISPATCHER], TorchVersion(2, 10), (_DISPATCHER,), ()),
+        (["torch_of_tomorrow", DEVICE], TorchVersion(2, 9), (), ("torch_of_tomorrow",)),
     ],
 )
-def test_the_functions_that_are_called_say_which_torch_has_them(symbols: list[str], used: ShimsUsed) -> None:
-    assert shims_in(symbols) == used
+def test_the_functions_that_are_called_say_which_torch_has_them(
+    symbols: list[str], oldest: TorchVersion | None, newest_ones: tuple[str, ...], unknown: tuple[str, ...]
+) -> None:
+    assert shims_in(symbols) == ShimsUsed(oldest=oldest, newest_ones=newest_ones, unknown=unknown)
 
 
 TABLED = sorted({shim for _, _, shims in _COUNTERPARTS for shim in shims.split()})

@@ -32,6 +32,7 @@ from wheelmill.release.ledger.records import CountsDownloads, DownloadCount, Led
 from wheelmill.release.ledger.releases import published, rebuild
 from wheelmill.smoke.verdict import GPU_SUFFIX
 from wheelmill.system.progress import number_of
+from wheelmill.system.records import read_record
 
 if TYPE_CHECKING:
     from wheelmill.cli.factory.outputs import Release, ReleaseDownloads, ReleaseLedger
@@ -147,10 +148,11 @@ def publish(
     as_json: JsonOption = False,
 ) -> None:
     """Publish the wheels that no release has yet, under a new date tag; each is examined once more."""
-    from wheelmill.pipeline import attested, gate, matrix_plan  # needs the factory extra
+    from wheelmill.pipeline import attested, gate  # needs the factory extra
+    from wheelmill.pipeline.matrix_plan import MatrixPlan
 
     releases = store_at(store)
-    planned = matrix_plan.read_plan(admission.plan) if admission.plan else None
+    planned = read_record(admission.plan, MatrixPlan) if admission.plan else None
     until = None if options.time_limit is None else time.time() + options.time_limit * 60
 
     def gate_of(folder: Path, group: MatrixPlan | None) -> Gate:
