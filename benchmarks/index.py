@@ -203,7 +203,7 @@ def floor_of(releases: Path, site: Path, place: Path) -> dict[str, float]:
     """
     from msgspec.json import Decoder  # noqa: PLC0415 - what is measured starts with nothing
 
-    from wheelmill.release.manifest import ListedRelease  # noqa: PLC0415
+    from wheelmill.release.manifest.record import ListedRelease  # noqa: PLC0415
 
     sizes = {path.relative_to(site): path.stat().st_size for path in site.rglob("*") if path.is_file()}
     zeros, decoder = memoryview(bytes(max(sizes.values()))), Decoder(ListedRelease)

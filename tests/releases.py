@@ -7,7 +7,7 @@ from typing import Final
 
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.ledger.releases import Releases, every_manifest
-from wheelmill.release.manifest import ListedRelease
+from wheelmill.release.manifest.record import ListedRelease
 from wheelmill.smoke.verdict import Evidence
 from wheelmill.system.progress import Clock
 

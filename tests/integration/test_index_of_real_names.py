@@ -14,7 +14,7 @@ from wheelmill.config.model.files import Listing, Removed
 from wheelmill.errors import SiteError
 from wheelmill.index.collect import site_of_releases
 from wheelmill.names import Sha256
-from wheelmill.release.manifest import ListedRelease
+from wheelmill.release.manifest.record import ListedRelease
 
 REPEATED = {name: n for name, n in Counter(asset.partition("/")[2] for asset in ASSETS).items() if n > 1}
 

@@ -21,7 +21,9 @@ from wheelmill.index.render import pages_of
 from wheelmill.index.site.pages import site_pages
 from wheelmill.index.tree import Site
 from wheelmill.names import ReleaseTag, Sha256, project_name
-from wheelmill.release.manifest import ListedRelease, ManifestEntry, listed_of, record
+from wheelmill.release.manifest import record
+from wheelmill.release.manifest.record import ListedRelease, ManifestEntry
+from wheelmill.release.manifest.rules import listed_of
 from wheelmill.smoke.verdict import Certificate
 from wheelmill.wheel.name import WheelName
 

@@ -27,7 +27,8 @@ from wheelmill.conformance.survey import check_folder
 from wheelmill.errors import ReleaseError, SiteError
 from wheelmill.index.serve import serve_folder
 from wheelmill.pipeline.site import Stores, build_index
-from wheelmill.release.manifest import MANIFEST, ListedWheel, faults_of_wheel, manifest_from
+from wheelmill.release.manifest.record import MANIFEST, ListedWheel
+from wheelmill.release.manifest.rules import faults_of_wheel, manifest_from
 from wheelmill.system.files import sha256_of, sha256_of_bytes
 from wheelmill.wheel.metadata import metadata_bytes
 from wheelmill.wheel.name import WheelName

@@ -11,8 +11,7 @@ from tests.hosted import BELOW, WRONG, hosted
 from tests.real.github_description import Description
 from wheelmill.hosting.read import read_settings
 from wheelmill.hosting.rules import WrongSetting, examine
-from wheelmill.release.github import Repository
-from wheelmill.release.github.api import Calls, Pace
+from wheelmill.release.github.api import Calls, Pace, Repository
 from wheelmill.system.progress import QUIET, SYSTEM_CLOCK
 
 pytestmark = pytest.mark.real

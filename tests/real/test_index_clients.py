@@ -27,7 +27,8 @@ from wheelmill.index.render import pages_of
 from wheelmill.index.serve import serve_folder
 from wheelmill.index.write import write_site
 from wheelmill.release.publish import publish
-from wheelmill.release.s3 import Bucket, S3Store
+from wheelmill.release.s3.bucket import Bucket
+from wheelmill.release.s3.store import S3Store
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.progress import SYSTEM_CLOCK
 

@@ -6,7 +6,7 @@ from tests.reference.described import described, table
 from tests.reference.exits import command_in
 from tests.reference.outputs import outputs
 from tests.reference.schemas import Schema, file_of, schema_of
-from wheelmill.release.manifest import SCHEMA
+from wheelmill.release.manifest.record import SCHEMA
 
 JSON_HEAD = """\
 <!-- Made by `python -m tests.reference --write`. -->

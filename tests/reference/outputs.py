@@ -13,7 +13,7 @@ from tests.source_code import attribute_docstrings
 from wheelmill.cli.client import outputs as client_outputs
 from wheelmill.cli.factory import outputs as factory_outputs
 from wheelmill.pipeline import outputs as job_outputs
-from wheelmill.release.manifest import Manifest, ManifestEntry
+from wheelmill.release.manifest.record import Manifest, ManifestEntry
 from wheelmill.wheel.build_facts import BuildFacts
 from wheelmill.wheel.label import TorchRange
 

@@ -15,7 +15,7 @@ from tests.reference.compatibility import FACTS, X86
 from wheelmill.build import provenance
 from wheelmill.config.load import PACKAGES, lock_path
 from wheelmill.names import Architecture
-from wheelmill.release.manifest import MANIFEST
+from wheelmill.release.manifest.record import MANIFEST
 from wheelmill.smoke import verdict
 from wheelmill.system.own_installation import CONFIG
 from wheelmill.wheel.attestation import ATTESTATIONS

@@ -139,12 +139,7 @@ _LARGEST_LICENCE: Final = 1 << 20
 
 
 def facts_of(
-    target: BuildTarget,
-    *,
-    source_sha256: Sha256,
-    toolkit: str,
-    packages: Mapping[str, str],
-    images: tuple[str, ...],
+    target: BuildTarget, *, source_sha256: Sha256, toolkit: str, packages: Mapping[str, str], images: tuple[str, ...]
 ) -> BuildFacts:
     """Gather the build facts of a wheel; `packages` are all of the build environment, by name and version."""
     cell, package = target.cell, target.package
@@ -222,12 +217,7 @@ def with_compilers(facts: BuildFacts, code: Iterable[SharedObject]) -> BuildFact
 
 
 def bill_for(
-    facts: BuildFacts,
-    package: Package,
-    *,
-    metadata: bytes,
-    code: Iterable[SharedObject],
-    bundled: Mapping[str, Sha256],
+    facts: BuildFacts, package: Package, *, metadata: bytes, code: Iterable[SharedObject], bundled: Mapping[str, Sha256]
 ) -> bytes:
     """Write a bill of materials, reproducible from wheel and plan; `bundled` has the hashes of copied libraries."""
     from wheelmill.wheel.bill_of_materials import Bill, bill_bytes  # half a second

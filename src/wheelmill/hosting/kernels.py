@@ -136,9 +136,9 @@ def _framework_of(contents: Contents) -> str:
     if shims.unknown or (shims.oldest and shims.oldest > needed.oldest):
         newer = some_of(shims.unknown or shims.newest_ones)
         raise UsageError("kernel-torch-too-old", f"METADATA says torch {needed.oldest}, which lacks {newer}")
-    if strange := sorted({tag.abi for tag in contents.name.tags} - {"abi3", "none"}):
+    if abis := sorted({tag.abi for tag in contents.name.tags} - {"abi3", "none"}):
         hint = "set 'abi: abi3' in its entry, and build it again"
-        raise UsageError("kernel-not-abi3", f"it is for {', '.join(strange)}, not for every Python", hint=hint)
+        raise UsageError("kernel-not-abi3", f"it is for {', '.join(abis)}, not for every Python", hint=hint)
     return f"torch-stable-abi{needed.oldest.major}{needed.oldest.minor}"
 
 
@@ -183,7 +183,7 @@ def write_kernels(kernels: Sequence[Kernel], output: Path) -> list[Path]:
         if count > 1:
             raise UsageError("kernel-wheels-ambiguous", f"expected one wheel for {variant}, not {count}")
         if (builds / variant).exists():
-            raise _there_already(builds / variant)
+            raise _exists_already(builds / variant)
     builds.mkdir(parents=True, exist_ok=True)
     with temporary_folder(builds) as folder:
         for kernel in kernels:
@@ -197,10 +197,10 @@ def _move(folder: Path, place: Path) -> Path:
     except OSError as error:
         if error.errno != errno.ENOTEMPTY:
             raise
-        raise _there_already(place) from None  # by a concurrent export
+        raise _exists_already(place) from None  # by a concurrent export
 
 
-def _there_already(folder: Path) -> UsageError:
+def _exists_already(folder: Path) -> UsageError:
     return UsageError("file-exists", f"{folder} is there already", hint="remove it, or choose another folder")
 
 

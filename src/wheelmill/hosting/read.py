@@ -15,10 +15,11 @@ from itertools import chain
 from pathlib import PurePosixPath
 from typing import Any, Final, Self, TypeVar
 
+from msgspec import ValidationError, convert
+
 from wheelmill.errors import NetworkError, RejectedError, UsageError
 from wheelmill.hosting.settings import CALLED, CALLER, Unseen
-from wheelmill.release.github import Repository
-from wheelmill.release.github.api import Calls, Pace
+from wheelmill.release.github.api import Calls, Pace, Repository
 from wheelmill.system.progress import QUIET, Clock
 
 ADMINISTRATION: Final = "Administration: read"
@@ -46,11 +47,12 @@ class JsonObject:
         return cls(what, content)
 
     def optional(self, key: str, kind: type[Value]) -> Value | None:
-        """Return a value; None if it is absent or null. ``true`` is no int, though Python says so."""
+        """Return a value; None if it is absent or null."""
         value = self.values.get(key)
-        if value is None or (isinstance(value, kind) and not (kind is int and isinstance(value, bool))):
-            return value
-        raise _unreadable(f"{self.what}: {key}", value, kind.__name__)
+        try:
+            return None if value is None else convert(value, kind)
+        except ValidationError as error:
+            raise NetworkError("answer-unreadable", f"reading {self.what}: {key}: {error}") from None
 
     def value(self, key: str, kind: type[Value]) -> Value:
         """Return a value that must be there."""
@@ -63,13 +65,6 @@ class JsonObject:
         if (word := self.optional(key, str) or absent) not in words:
             raise _unreadable(f"{self.what}: {key}", word, " or ".join(words))
         return word
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        """Return a list of texts."""
-        texts = self.value(key, list)
-        if not all(isinstance(text, str) for text in texts):
-            raise _unreadable(f"{self.what}: {key}", texts, "texts")
-        return tuple(texts)
 
     def part(self, key: str) -> JsonObject:
         """Return an object within this one."""
@@ -149,6 +144,11 @@ class Settings(Answers):
     def branch(self) -> str:
         """The default branch."""
         return self.description.value("default_branch", str)
+
+    @property
+    def has_pages(self) -> bool:
+        """True if Pages is on."""
+        return self.description.value("has_pages", bool)
 
     @property
     def is_of_organization(self) -> bool:

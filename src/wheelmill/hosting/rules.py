@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
@@ -77,7 +77,7 @@ Judgement = Iterator[WrongSetting | Unseen]
 """Findings of a rule, and settings that it could not see."""
 
 
-def wrong(code: SettingCode, what: str, *remedy: str) -> WrongSetting:
+def finding(code: SettingCode, what: str, *remedy: str) -> WrongSetting:
     """Make a finding from the parts of a `WrongSetting`."""
     return WrongSetting(code, what, remedy)
 
@@ -126,11 +126,11 @@ def check_actions(settings: Settings) -> Judgement:
     allowed = actions.word("allowed_actions", "all", "local_only", "selected", absent="all")
     if not actions.value("enabled", bool):
         command = api_command(settings, "PUT", "actions/permissions", "-F enabled=true -f allowed_actions=all")
-        yield wrong(SettingCode.ACTIONS_OFF, "Actions are off", command)
+        yield finding(SettingCode.ACTIONS_OFF, "Actions are off", command)
     elif allowed == "local_only":
         command = api_command(settings, "PUT", "actions/permissions", "-F enabled=true -f allowed_actions=selected")
         what = "only actions of the owner's own repositories may run"
-        yield wrong(SettingCode.ACTIONS_REFUSED, what, command, _allowing(settings, ()))
+        yield finding(SettingCode.ACTIONS_REFUSED, what, command, _allowing(settings, ()))
     if allowed == "selected":
         yield from _check_selected_actions(settings)
 
@@ -138,13 +138,13 @@ def check_actions(settings: Settings) -> Judgement:
 @_reads("which actions are allowed", ADMINISTRATION)
 def _check_selected_actions(settings: Settings) -> Judgement:
     selected = settings.one("/actions/permissions/selected-actions")
-    patterns = selected.texts("patterns_allowed")
+    patterns = selected.value("patterns_allowed", list[str])
     names = [pattern.partition("@")[0] for pattern in patterns]
     refused = [] if selected.value("github_owned_allowed", bool) else ["those of GitHub itself"]
     refused += [action for action in _foreign_actions(settings) if not any(fnmatchcase(action, name) for name in names)]
     if refused:
         what = f"actions that are not allowed: {', '.join(refused)}"
-        yield wrong(SettingCode.ACTIONS_REFUSED, what, _allowing(settings, patterns))
+        yield finding(SettingCode.ACTIONS_REFUSED, what, _allowing(settings, patterns))
 
 
 def _foreign_actions(settings: Settings) -> tuple[str, ...]:
@@ -153,7 +153,7 @@ def _foreign_actions(settings: Settings) -> tuple[str, ...]:
     return (*(() if settings.is_package else needs.FOREIGN_ACTIONS), *([needs.PUBLISHING_ACTION] if publishes else []))
 
 
-def _allowing(settings: Settings, patterns: tuple[str, ...]) -> str:
+def _allowing(settings: Settings, patterns: Iterable[str]) -> str:
     """Allow the required actions and those allowed before, as the call replaces the list."""
     wanted = dict.fromkeys((*patterns, *(f"{action}@*" for action in _foreign_actions(settings))))
     fields = " ".join(f"-f {shlex.quote(f'patterns_allowed[]={pattern}')}" for pattern in wanted)
@@ -171,7 +171,7 @@ def check_workflows(settings: Settings) -> Judgement:
         since = _OFF_SINCE.get(workflows.get(file, ""))
         if since is not None:
             command = f"gh workflow enable {file} --repo {settings.full_name}"
-            yield wrong(SettingCode.WORKFLOW_OFF, f"{file} is off{since}: {loss}", command)
+            yield finding(SettingCode.WORKFLOW_OFF, f"{file} is off{since}: {loss}", command)
 
 
 def check_token(settings: Settings) -> Judgement:
@@ -185,10 +185,10 @@ def check_token(settings: Settings) -> Judgement:
     command = api_command(settings, "PUT", "actions/permissions/workflow", fields)
     if token.word("default_workflow_permissions", "read", "write") != "read":
         what = "the token of a job may write where its workflow does not say what it may do"
-        yield wrong(SettingCode.TOKEN_WRITES, what, command)
+        yield finding(SettingCode.TOKEN_WRITES, what, command)
     # GitHub has one setting for opening and approving pull requests.
     if not token.value("can_approve_pull_request_reviews", bool) and opens:
-        yield wrong(SettingCode.NO_PULL_REQUESTS, "workflows may not open pull requests", command)
+        yield finding(SettingCode.NO_PULL_REQUESTS, "workflows may not open pull requests", command)
 
 
 _APPROVALS: Final = ("first_time_contributors_new_to_github", "first_time_contributors", "all_external_contributors")
@@ -210,7 +210,7 @@ def check_forks(settings: Settings) -> Judgement:
         fields = "-f approval_policy=all_external_contributors"
         command = api_command(settings, "PUT", "actions/permissions/fork-pr-contributor-approval", fields)
         machines = ", on machines of your own, too" if has_machines else ""
-        yield wrong(SettingCode.FORKS_UNASKED, f"pull requests of {whose} run without approval{machines}", command)
+        yield finding(SettingCode.FORKS_UNASKED, f"pull requests of {whose} run without approval{machines}", command)
 
 
 _NEEDED: Final = {
@@ -234,7 +234,7 @@ def check_default_branch(settings: Settings) -> Judgement:
         return
     if missing := [rule for rule in _NEEDED if rule not in rules]:
         what = f"the branch {settings.branch} can be {' and '.join(map(_NEEDED.__getitem__, missing))}"
-        yield wrong(SettingCode.BRANCH_OPEN, what, _protecting(settings, missing))
+        yield finding(SettingCode.BRANCH_OPEN, what, _protecting(settings, missing))
 
 
 def _rules_for(settings: Settings, branch: str) -> set[str]:
@@ -247,7 +247,7 @@ def _protection_of(settings: Settings, branch: str) -> set[str]:
     path = f"/branches/{quote(branch, safe='')}/protection"
     protection = settings.one(path, absent=none if settings.administers else None)
     rules = {
-        "pull_request": protection.optional("required_pull_request_reviews", object) is not None,
+        "pull_request": protection.optional("required_pull_request_reviews", dict) is not None,
         "non_fast_forward": not protection.part("allow_force_pushes").value("enabled", bool),
         "deletion": not protection.part("allow_deletions").value("enabled", bool),
     }
@@ -278,7 +278,7 @@ def check_ledger(settings: Settings) -> Judgement:
     """Check that jobs may write to the ledger's branch."""
     if stopping := sorted(_rules_for(settings, BRANCH) & _STOPS_JOBS):
         what = f"rules keep workflows from writing to the branch {BRANCH}: {', '.join(stopping)}"
-        yield wrong(SettingCode.LEDGER_CLOSED, what, f"{settings.url}/rules")
+        yield finding(SettingCode.LEDGER_CLOSED, what, f"{settings.url}/rules")
 
 
 @_reads("the rules for tags", _METADATA)
@@ -296,17 +296,17 @@ def check_tags(settings: Settings) -> Judgement:
     rules = chain.from_iterable(each.parts("rules") for each in rulesets if _is_for_releases(each))
     if "creation" in {rule.value("type", str) for rule in rules}:
         what = f"rules keep workflows from making tags such as {needs.TAG}"
-        yield wrong(SettingCode.TAGS_CLOSED, what, f"{settings.url}/rules")
+        yield finding(SettingCode.TAGS_CLOSED, what, f"{settings.url}/rules")
 
 
 def _is_for_releases(ruleset: JsonObject) -> bool:
     names, tag = ruleset.part("conditions").part("ref_name"), f"refs/tags/{needs.TAG}"
 
-    def names_them(patterns: tuple[str, ...]) -> bool:
+    def names_them(patterns: list[str]) -> bool:
         # In GitHub's patterns a '**/' also stands for no folder.
         return "~ALL" in patterns or any(fnmatchcase(tag, each.replace("**/", "*")) for each in patterns)
 
-    return names_them(names.texts("include")) and not names_them(names.texts("exclude"))
+    return names_them(names.value("include", list[str])) and not names_them(names.value("exclude", list[str]))
 
 
 def _visibility(settings: Settings) -> str:
@@ -318,30 +318,26 @@ def check_repository(settings: Settings) -> Judgement:
     name, description = settings.full_name, settings.description
     if (visibility := _visibility(settings)) != "public":
         command = f"gh repo edit {name} --visibility public --accept-visibility-change-consequences"
-        yield wrong(SettingCode.PRIVATE, f"the repository is {visibility}", command)
+        yield finding(SettingCode.PRIVATE, f"the repository is {visibility}", command)
     if description.value("archived", bool):
-        yield wrong(SettingCode.ARCHIVED, "the repository is archived", f"gh repo unarchive {name}")
+        yield finding(SettingCode.ARCHIVED, "the repository is archived", f"gh repo unarchive {name}")
     if not description.value("has_issues", bool) and not settings.is_package:
         what = f"issues are off{', as in every new fork' if description.value('fork', bool) else ''}"
-        yield wrong(SettingCode.ISSUES_OFF, what, f"gh repo edit {name} --enable-issues")
+        yield finding(SettingCode.ISSUES_OFF, what, f"gh repo edit {name} --enable-issues")
 
 
 @_reads("the source of Pages", "Pages: read")
 def check_pages(settings: Settings) -> Judgement:
     """Check that a workflow deploys the site (https://docs.github.com/en/rest/pages/pages)."""
-    if not _has_pages(settings):
+    if not settings.has_pages:
         command = api_command(settings, "POST", "pages", "-f build_type=workflow")
-        yield wrong(SettingCode.PAGES_SOURCE, "Pages is off", command)
+        yield finding(SettingCode.PAGES_SOURCE, "Pages is off", command)
         return
     pages = settings.one("/pages")
     pages.value("public", bool)  # every answer about a site has it
     if pages.word("build_type", "legacy", "workflow", absent="legacy") != "workflow":
         command = api_command(settings, "PUT", "pages", "-f build_type=workflow")
-        yield wrong(SettingCode.PAGES_SOURCE, "Pages shows a branch, not what a workflow deploys", command)
-
-
-def _has_pages(settings: Settings) -> bool:
-    return settings.description.value("has_pages", bool)
+        yield finding(SettingCode.PAGES_SOURCE, "Pages shows a branch, not what a workflow deploys", command)
 
 
 def check_environments(settings: Settings) -> Judgement:
@@ -355,13 +351,13 @@ def check_environments(settings: Settings) -> Judgement:
             yield from _check_environment(settings, name, environment)
         elif _is_used(settings, name):
             what = f"there is no environment {name}: the first job makes one that every branch may use"
-            yield wrong(SettingCode.ENVIRONMENT_OPEN, what, *_closing(settings, name))
+            yield finding(SettingCode.ENVIRONMENT_OPEN, what, *_closing(settings, name))
 
 
 def _is_used(settings: Settings, environment: str) -> bool:
     """True if a job uses an environment; GitHub makes the one of Pages together with the site."""
     if environment == needs.PAGES:
-        return _has_pages(settings)
+        return settings.has_pages
     return environment != needs.NOTIFY or settings.variable(needs.NOTIFIES) == "true"
 
 
@@ -371,13 +367,13 @@ def _check_environment(settings: Settings, name: str, environment: JsonObject) -
         rules = environment.parts("protection_rules") if "protection_rules" in environment.values else []
         kept = any(rule.value("type", str) != "branch_policy" for rule in rules)
         remedy = (f"{settings.url}/environments",) if kept else _closing(settings, name)
-        yield wrong(SettingCode.ENVIRONMENT_OPEN, f"every branch may use the environment {name}", *remedy)
+        yield finding(SettingCode.ENVIRONMENT_OPEN, f"every branch may use the environment {name}", *remedy)
         return
     kind, source = _source_of(settings)
     refused = f"the {kind} {source} may not use the environment {name}"
     if not environment.part("deployment_branch_policy").value("custom_branch_policies", bool):
         if kind == "tag":  # only protected branches may use it
-            yield wrong(SettingCode.ENVIRONMENT_CLOSED, refused, *_closing(settings, name))
+            yield finding(SettingCode.ENVIRONMENT_CLOSED, refused, *_closing(settings, name))
         return
     path = f"/environments/{quote(name, safe='')}/deployment-branch-policies"
     try:
@@ -386,7 +382,7 @@ def _check_environment(settings: Settings, name: str, environment: JsonObject) -
         yield Unseen("the branches of the environments", "Actions: read")
         return
     if not any(_admits(pattern, kind, source) for pattern in patterns):
-        yield wrong(SettingCode.ENVIRONMENT_CLOSED, refused, _admitting(settings, name))
+        yield finding(SettingCode.ENVIRONMENT_CLOSED, refused, _admitting(settings, name))
 
 
 def _source_of(settings: Settings) -> tuple[str, str]:
@@ -424,7 +420,7 @@ def check_releases(settings: Settings) -> Judgement:
     absent = {"enabled": False} if settings.administers else None
     if not settings.one("/immutable-releases", absent=absent).value("enabled", bool):
         command = api_command(settings, "PUT", "immutable-releases")
-        yield wrong(SettingCode.RELEASES_MUTABLE, "published releases can be changed", command)
+        yield finding(SettingCode.RELEASES_MUTABLE, "published releases can be changed", command)
 
 
 def check_variables(settings: Settings) -> Judgement:
@@ -437,10 +433,10 @@ def check_variables(settings: Settings) -> Judgement:
         values = needs.VARIABLES.get(name)
         if values and not values.fits(value):
             what = f"{name} is {value!r}; expected {values.expected}"
-            yield wrong(SettingCode.VARIABLE_VALUE, what, f"gh variable set {name} --repo {settings.full_name}")
+            yield finding(SettingCode.VARIABLE_VALUE, what, f"gh variable set {name} --repo {settings.full_name}")
         elif not values and name.startswith(needs.PREFIX):
             command = f"gh variable delete {shlex.quote(name)} --repo {settings.full_name}"
-            yield wrong(SettingCode.VARIABLE_UNKNOWN, f"no workflow reads the variable {name}", command)
+            yield finding(SettingCode.VARIABLE_UNKNOWN, f"no workflow reads the variable {name}", command)
 
 
 @_reads("the names of the secrets", "Secrets: read, Environments: read")
@@ -455,7 +451,7 @@ def check_webhook(settings: Settings) -> Judgement:
     if needs.WEBHOOK not in {secret.value("name", str) for secret in secrets}:
         what = f"{needs.NOTIFIES} is true, and there is no secret {needs.WEBHOOK}"
         command = f"gh secret set {needs.WEBHOOK} --env {needs.NOTIFY} --repo {settings.full_name}"
-        yield wrong(SettingCode.SECRET_MISSING, what, command)
+        yield finding(SettingCode.SECRET_MISSING, what, command)
 
 
 def check_runners(settings: Settings) -> Judgement:
@@ -478,7 +474,7 @@ def check_runners(settings: Settings) -> Judgement:
             yield Unseen(f"whether a machine has the label {text}", f"a look at {page}, which shows the organization's")
         elif "online" not in states:
             what = f"no machine with the label {text} is {'online' if states else 'there'}"
-            yield wrong(SettingCode.RUNNER_MISSING, what, page)
+            yield finding(SettingCode.RUNNER_MISSING, what, page)
 
 
 _RULES: Final[tuple[Rule, ...]] = (

@@ -6,15 +6,16 @@ A test compares them with the files in .github/workflows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Final
-from urllib.parse import urlsplit
 
 from pydantic import Field, TypeAdapter
 
 from wheelmill.names import Platform
 from wheelmill.release.ledger.records import date_tags
+from wheelmill.web.credentials import Origin
 
 TAG: Final = next(date_tags(date(2026, 11, 22)))
 """A typical tag of a release, for rules that match names."""
@@ -84,11 +85,9 @@ def _one_of(*words: str) -> Values:
 
 
 def _is_url(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-    except ValueError:
-        return False
-    return parts.scheme in ("http", "https") and bool(parts.hostname)
+    with suppress(ValueError):
+        return bool(Origin.of(text))
+    return False
 
 
 _Label = Annotated[str, Field(min_length=1)]
@@ -107,10 +106,9 @@ def labels_of(text: str) -> Iterator[tuple[str, ...]]:
 
 
 def _are_runners(text: str) -> bool:
-    try:
+    with suppress(ValueError):
         return bool(list(labels_of(text)))
-    except ValueError:
-        return False
+    return False
 
 
 _FLAG: Final = _one_of("true", "false")

@@ -32,14 +32,8 @@ from wheelmill.index.tree import (
     vanished,
 )
 from wheelmill.names import CudaVersion, ProjectName, ReleaseTag, Sha256, TorchVersion, words_like
-from wheelmill.release.manifest import (
-    ListedRelease,
-    ListedWheel,
-    attributes_of,
-    listed_file,
-    name_faults,
-    spelling_fault,
-)
+from wheelmill.release.manifest.record import ListedRelease, ListedWheel, attributes_of, listed_file
+from wheelmill.release.manifest.rules import name_faults, spelling_fault
 from wheelmill.system.folders import entries_below
 from wheelmill.system.progress import Warn
 from wheelmill.web.credentials import is_secure
@@ -103,11 +97,7 @@ def _project_and_version(file: IndexFile) -> tuple[ProjectName, str]:
 
 
 def _torches_of(versions: Iterable[VersionFiles], published: Torches) -> Mapping[CudaVersion, set[TorchVersion]]:
-    """Return the torches with a tree, by CUDA: those in labels, and those that wheels for a range serve.
-
-    So a torch that is new in ``compatibility.yml`` gets a tree of every wheel for it, even if none was built for it
-    alone.
-    """
+    """Return the torches with a tree, by CUDA: those in labels and in ranges, even if no wheel is for it alone."""
     torches: dict[CudaVersion, set[TorchVersion]] = defaultdict(set)
     for file in (version.files[0] for version in versions):
         label = file.label
@@ -292,7 +282,7 @@ def _file_at(path: Path, folder: str) -> IndexFile:
     if wrong := name_faults(path.name, name, metadata.name, str(metadata.version)):
         raise ValueError("; ".join(wrong))
     sidecar = path.with_name(path.name + SIDECAR_SUFFIX)
-    has_sidecar = sidecar.exists() and sidecar.read_bytes() == content
+    has_sidecar = sidecar.is_file() and sidecar.read_bytes() == content
     listed = listed_file(WheelFile.at(path), metadata, content if has_sidecar else None)
     return IndexFile(*attributes_of(listed), name=name, folder=folder)
 

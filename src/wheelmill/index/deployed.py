@@ -21,7 +21,8 @@ from wheelmill.index.render import HASHES, hashes_from_lines, hashes_in_lines, p
 from wheelmill.index.tree import WHEELS_JSON
 from wheelmill.index.write import MAX_BYTES
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.release.manifest import SCHEMA, ListedFile, ListedRelease, manifest_from
+from wheelmill.release.manifest.record import SCHEMA, ListedFile, ListedRelease
+from wheelmill.release.manifest.rules import manifest_from
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.system.progress import Warn
 from wheelmill.web.credentials import without_credentials

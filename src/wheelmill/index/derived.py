@@ -30,7 +30,7 @@ from wheelmill.index.render import tree_pages
 from wheelmill.index.tree import ALIASES, VARIANTS, IndexFile, Site, Tree, VersionFiles, contradictions, faults_of_entry
 from wheelmill.index.write import Page
 from wheelmill.names import ProjectName, ReleaseTag, Sha256, TorchVersion
-from wheelmill.release.manifest import ListedRelease, ListedWheel
+from wheelmill.release.manifest.record import ListedRelease, ListedWheel
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.system.progress import Warn
 from wheelmill.wheel.name import EXTRAS, AliasWheel, VariantWheelName, variants_filename
@@ -225,14 +225,14 @@ def variant_files(
     if faults:
         raise SiteError("variants-contradict", "\n".join(faults), hint="publish the variants again in another store")
     files = sorted(variants.values(), key=lambda each: (each.file.project, each.file.name.version, each.file.filename))
-    return tuple(chain.from_iterable(_agreeing(wheels, warn) for _, wheels in groupby(files, key=_project_and_version)))
+    return tuple(chain.from_iterable(_consistent(each, warn) for _, each in groupby(files, key=_project_and_version)))
 
 
 def _project_and_version(wheel: VariantFile) -> tuple[ProjectName, Version]:
     return wheel.file.project, wheel.file.name.version
 
 
-def _agreeing(wheels: Iterable[VariantFile], warn: Warn) -> Sequence[VariantFile]:
+def _consistent(wheels: Iterable[VariantFile], warn: Warn) -> Sequence[VariantFile]:
     """Return the variants of a version, or none if they contradict each other."""
     of_version = [*wheels]
     if differing := next(contradictions([each.file for each in of_version]), None):

@@ -33,7 +33,7 @@ from pydantic_core import to_json
 from wheelmill.index.tree import SOURCES, SOURCES_HASH, WHEELS_JSON, IndexFile, Site, VersionFiles
 from wheelmill.index.write import Page
 from wheelmill.names import ProjectName, ReleaseTag, Sha256
-from wheelmill.release.manifest import ListedFile, ListedProvenance
+from wheelmill.release.manifest.record import ListedFile, ListedProvenance
 from wheelmill.smoke.verdict import ListedEvidence
 from wheelmill.system import own_installation
 from wheelmill.system.files import sha256_of_bytes
@@ -135,11 +135,11 @@ def in_utc(time: datetime) -> str:
 Part = TypeVar("Part")
 
 
-Said = dict[int, Raw]
+JsonById = dict[int, Raw]
 """JSON by the identity of the object that it describes; similar wheels share most of these, see `Shared`."""
 
 
-def facts_of(version: VersionFiles, trees: Sequence[str], said: Said) -> Iterator[bytes]:
+def facts_of(version: VersionFiles, trees: Sequence[str], known_json: JsonById) -> Iterator[bytes]:
     """Encode the facts about each wheel of a version; `said` holds the JSON of parts that other wheels share."""
     name, label = version.name, version.files[0].label
     of_version = {
@@ -169,17 +169,17 @@ def facts_of(version: VersionFiles, trees: Sequence[str], said: Said) -> Iterato
                 "release": file.release,
                 "yanked": file.yanked,
                 "attestation": file.attestation,
-                "evidence": _said(certificate.evidence, _evidence, said) if certificate else None,
-                "tried": _said(certificate.clean_rooms, list, said) if certificate else [],
+                "evidence": _json_of(certificate.evidence, _evidence, known_json) if certificate else None,
+                "tried": _json_of(certificate.clean_rooms, list, known_json) if certificate else [],
                 "built": _built(made) if made else None,
             }
         )
 
 
-def _said(part: Part, content: Callable[[Part], object], said: Said) -> Raw:
-    known = said.get(id(part))
+def _json_of(part: Part, content: Callable[[Part], object], known_json: JsonById) -> Raw:
+    known = known_json.get(id(part))
     if known is None:
-        known = said[id(part)] = Raw(_encode(content(part)))
+        known = known_json[id(part)] = Raw(_encode(content(part)))
     return known
 
 
@@ -328,10 +328,10 @@ def wheels_json(site: Site) -> Iterator[bytes]:
     for tree in site.trees[1:]:
         for version in chain.from_iterable(tree.versions.values()):
             narrower_paths[version].append(tree.path)
-    said: Said = {}
+    known_json: JsonById = {}
     separator = b"\n"
     for version in chain.from_iterable(site.versions.values()):
-        yield separator + b",\n".join(facts_of(version, narrower_paths[version], said))
+        yield separator + b",\n".join(facts_of(version, narrower_paths[version], known_json))
         separator = b",\n"
     yield b"\n]}\n"
 

@@ -52,11 +52,11 @@ def wanted_type(accept: str | None) -> str | None:
     return best if wanted[best] else None
 
 
-def _read_range(asked: str) -> tuple[str, float]:
+def _read_range(header: str) -> tuple[str, float]:
     """Read one range of media types; an unreadable weight counts as none."""
-    kind, *parameters = (part.strip().lower() for part in asked.split(";"))
-    given = next((each.removeprefix("q=") for each in parameters if each.startswith("q=")), "1")
-    return kind, float(given) if _WEIGHT.fullmatch(given) else 1.0
+    kind, *parameters = (part.strip().lower() for part in header.split(";"))
+    weight = next((each.removeprefix("q=") for each in parameters if each.startswith("q=")), "1")
+    return kind, float(weight) if _WEIGHT.fullmatch(weight) else 1.0
 
 
 class Files(SimpleHTTPRequestHandler):
@@ -83,12 +83,12 @@ class Files(SimpleHTTPRequestHandler):
         if not os.path.exists(path) or not path.resolve().is_relative_to(Path(self.directory).resolve()):  # noqa: PTH110
             self.send_error(HTTPStatus.NOT_FOUND, "File not found")
             return None
-        asked = self.headers.get("Range")
-        if asked is None or not path.is_file() or self.path.endswith("/"):
+        header = self.headers.get("Range")
+        if header is None or not path.is_file() or self.path.endswith("/"):
             return super().send_head()
         status = path.stat()
         modified = self.date_time_string(status.st_mtime)
-        span = _span_of(asked, status.st_size) if self.headers.get("If-Range", modified) == modified else None
+        span = _span_of(header, status.st_size) if self.headers.get("If-Range", modified) == modified else None
         if span is None:
             return super().send_head()
         if not span:
@@ -175,9 +175,9 @@ class Forms(Files):
         super().end_headers()
 
 
-def _span_of(asked: str, size: int) -> range | None:
+def _span_of(header: str, size: int) -> range | None:
     """Read a Range header of one span; empty if the file does not have the span, None if the header is ignored."""
-    if (match := _RANGE.fullmatch(asked)) is None or not any(match.groups()):
+    if (match := _RANGE.fullmatch(header)) is None or not any(match.groups()):
         return None
     first, last = match.groups()
     if not first:

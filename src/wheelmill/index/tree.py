@@ -34,11 +34,12 @@ from wheelmill.names import (
     TorchVersion,
 )
 from wheelmill.plan.targets import Plan
-from wheelmill.release.manifest import ListedCertificate, ListedFile, ListedWheel, faults_of_wheel
+from wheelmill.release.manifest.record import ListedCertificate, ListedFile, ListedWheel
+from wheelmill.release.manifest.rules import faults_of_wheel
 from wheelmill.web.credentials import without_credentials
 from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.wheel.label import BuiltFor, Label, needed_torch, runs_beside
-from wheelmill.wheel.name import WheelName
+from wheelmill.wheel.name import WheelName, wheel_behind
 
 WHEELS_JSON: Final = "wheels.json"
 """Everything that the index lists, for programs; the next build compares itself with it."""
@@ -338,11 +339,6 @@ def changed(files: Iterable[IndexFile], deployed: Mapping[str, Sha256]) -> Itera
 def vanished(filenames: Iterable[str], listing: Listing) -> Iterator[str]:
     """Name wheels of the deployed index that are in no release, unless a reason is given."""
     for filename in sorted(filenames):
-        if filename not in listing.removed.wheels and not _is_quarantined(filename, listing):
+        name = wheel_behind(filename)
+        if filename not in listing.removed.wheels and not (name and listing.is_quarantined(name.project)):
             yield f"{filename} stands in the deployed index and in no release; removed.yml gives no reason"
-
-
-def _is_quarantined(filename: str, listing: Listing) -> bool:
-    with suppress(ValueError):
-        return listing.is_quarantined(WheelName.parse(filename).project)
-    return False

@@ -105,13 +105,13 @@ def write_site(pages: Iterable[Page], directory: Path, *, on_github_pages: bool 
         directory = behind_links(directory)
         new = _beside(directory, "new")
         with hold(_beside(directory, "lock"), wait=wait_silently):
-            _finish_what_was_begun(directory)
+            _remove_leftovers(directory)
             make_public_folder(new)
             try:
                 size = _write(pages, new, directory, MAX_BYTES if on_github_pages else math.inf)
                 _swap(new, directory)
             finally:
-                _finish_what_was_begun(directory)
+                _remove_leftovers(directory)
     except OSError as error:
         raise SiteError("site-not-writable", f"{directory} cannot be written: {error}") from None
     return size
@@ -196,7 +196,7 @@ def _put(entry: Path, place: Path) -> None:
         entry.rename(place)
 
 
-def _finish_what_was_begun(directory: Path) -> None:
+def _remove_leftovers(directory: Path) -> None:
     """Put the site of a killed writer back if it was between two renames, and remove what else it left."""
     new, old = _beside(directory, "new"), _beside(directory, "old")
     if old.exists() and not directory.exists():

@@ -16,7 +16,7 @@ from wheelmill.errors import IntegrityError, NetworkError, RejectedError, Releas
 from wheelmill.names import Sha256
 from wheelmill.pipeline.gate import Gate, delivered_in, subjects_of
 from wheelmill.pipeline.matrix_plan import MatrixPlan, Shard
-from wheelmill.release.manifest import MANIFEST, ListedRelease, ListedWheel, Manifest, manifest_bytes
+from wheelmill.release.manifest.record import MANIFEST, ListedRelease, ListedWheel, Manifest, manifest_bytes
 from wheelmill.release.publish import publish_each
 from wheelmill.release.store import Publication, RefusedWheel, Store
 from wheelmill.smoke.verdict import TestedWheel
@@ -32,7 +32,7 @@ from wheelmill.wheel.record import check_record
 from wheelmill.wheel.variant import unmake_variant
 
 if TYPE_CHECKING:
-    from wheelmill.release.github import JobArtifacts
+    from wheelmill.release.github.download import JobArtifacts
 
 
 def write_wheel_checksums(path: Path, wheels: Iterable[TestedWheel]) -> None:

@@ -33,8 +33,7 @@ from wheelmill.plan.targets import Filters
 from wheelmill.release.ledger.ledger import LedgerSummary
 from wheelmill.release.ledger.records import LedgerRelease
 from wheelmill.release.ledger.releases import absent_files, every_manifest, published
-from wheelmill.release.manifest import MANIFEST, ListedRelease
-from wheelmill.release.manifest.record import Shared
+from wheelmill.release.manifest.record import MANIFEST, ListedRelease, Shared
 from wheelmill.release.store import Store
 from wheelmill.system.progress import QUIET, Progress, Warn
 from wheelmill.wheel.attestation import ATTESTATIONS, Signer

@@ -13,7 +13,8 @@ from packaging.version import Version
 from wheelmill.errors import IntegrityError, ReleaseError, SmokeError, UnreadableError, UsageError
 from wheelmill.names import CudaVersion, ProjectName, ReleaseTag
 from wheelmill.release.ledger.releases import every_manifest, published
-from wheelmill.release.manifest import ListedWheel, faults_of_wheel
+from wheelmill.release.manifest.record import ListedWheel
+from wheelmill.release.manifest.rules import faults_of_wheel
 from wheelmill.release.publish import publish_each
 from wheelmill.release.store import Publication, RefusedWheel, Store
 from wheelmill.smoke.examine import examine_bytes

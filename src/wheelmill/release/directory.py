@@ -20,7 +20,7 @@ from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.ledger.ledger import MAX_BYTES, Ledger, Opened, write_archive
 from wheelmill.release.ledger.records import date_tags, is_like_date_tag
 from wheelmill.release.ledger.releases import ReadFiles, WantedFiles
-from wheelmill.release.manifest import MANIFEST, entry_of, manifest_of
+from wheelmill.release.manifest.record import MANIFEST, entry_of, manifest_of
 from wheelmill.release.store import PlainStore, Publication, RefusedWheel, checked_wheel, files_beside, files_of_release
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import (
@@ -116,9 +116,9 @@ class DirectoryStore(PlainStore):
                 yield tag, ReleaseError("release-unreadable", f"{path} cannot be read: {error.strerror}")
 
     def assets(self) -> dict[ReleaseTag, frozenset[str]]:
-        """See `Releases.assets`."""
+        """See `Releases.assets`; no pipe or folder, which no installer could read."""
         try:
-            return {tag: frozenset(os.listdir(self.directory / tag)) for tag in self.tags()}  # noqa: PTH208 - quick
+            return {tag: _files_in(self.directory / tag) for tag in self.tags()}
         except OSError as error:
             raise ReleaseError("release-unreadable", f"{error.filename} cannot be read: {error.strerror}") from None
 
@@ -128,7 +128,9 @@ class DirectoryStore(PlainStore):
         try:
             shutil.copyfile(self.directory / tag / filename, copy)
         except OSError as error:
-            raise ReleaseError("release-unreadable", f"{tag}/{filename} cannot be read: {error.strerror}") from None
+            raise ReleaseError(
+                "release-unreadable", f"{tag}/{filename} cannot be read: {error.strerror or error}"
+            ) from None
         return checked_wheel(copy, tag, sha256)
 
     @contextmanager
@@ -149,6 +151,11 @@ class DirectoryStore(PlainStore):
     def url_from(self, site: Path) -> str:
         """See `Store.url_from`; a path."""
         return quote(os.path.relpath(self.directory, site))
+
+
+def _files_in(folder: Path) -> frozenset[str]:
+    with os.scandir(folder) as entries:
+        return frozenset([entry.name for entry in entries if entry.is_file()])
 
 
 class FolderPublisher:

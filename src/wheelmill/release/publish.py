@@ -18,7 +18,8 @@ from wheelmill.errors import NetworkError, ReleaseError, TimeIsOver
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.ledger.records import LedgerRelease
 from wheelmill.release.ledger.releases import line_of, published, with_releases
-from wheelmill.release.manifest import entry_of, faults_of_wheel, listed_of, manifest_bytes, manifest_of
+from wheelmill.release.manifest.record import entry_of, manifest_bytes, manifest_of
+from wheelmill.release.manifest.rules import faults_of_wheel, listed_of
 from wheelmill.release.store import Publication, Publisher, RefusedWheel, Store
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import sha256_of_bytes
@@ -57,19 +58,19 @@ def publish_each(
     written.
     """
     known = published(store, progress.step)
-    there = known.published
+    taken = known.published
     publisher: Publisher | None = None
     done = Publication()
     with ExitStack() as stack:
         for wheels in deliveries:
-            new, refused = _sort(store, wheels, there)
+            new, refused = _sort(store, wheels, taken)
             if new and publisher is None:
                 try:
                     publisher = stack.enter_context(store.publisher(now=now, progress=progress, until=until))
                 except TimeIsOver:
                     return replace(done, over=True)
-                there = published(store, progress.step).published  # others may have published since the first read
-                new, refused = _sort(store, wheels, there)
+                taken = published(store, progress.step).published  # others may have published since the first read
+                new, refused = _sort(store, wheels, taken)
             done += Publication(refusals=refused)
             while publisher and new and not publisher.over:
                 most = store.quotas.wheels or together or len(new)
@@ -102,14 +103,14 @@ def _finish(
 
 
 def _sort(
-    store: Store, wheels: Iterable[TestedWheel], there: _Published
+    store: Store, wheels: Iterable[TestedWheel], taken: _Published
 ) -> tuple[list[TestedWheel], tuple[RefusedWheel, ...]]:
     """Separate new wheels, by file name, from those that must be refused."""
     new: list[TestedWheel] = []
     refused: list[RefusedWheel] = []
     for wheel in sorted(wheels, key=lambda wheel: wheel.file.filename):
         file = wheel.file
-        sha256, tag = there.get(file.filename, (file.sha256, None))
+        sha256, tag = taken.get(file.filename, (file.sha256, None))
         changed = f"is already published in {tag} with different content, which never changes: bump the version"
         if reason := changed if sha256 != file.sha256 else store.reason_to_refuse(file) or _unlistable(wheel):
             refused.append(RefusedWheel(filename=file.filename, code="not-publishable", reason=reason))

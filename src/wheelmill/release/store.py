@@ -17,8 +17,15 @@ from typing import BinaryIO, Final, Protocol, Self
 from wheelmill.errors import ReleaseError, UnreadableError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.ledger.releases import Releases
-from wheelmill.release.manifest import MANIFEST, SBOM_SUFFIX, Manifest, listed_of, manifest_bytes
-from wheelmill.release.manifest.record import provenance_of, shared_bundles
+from wheelmill.release.manifest.record import (
+    MANIFEST,
+    SBOM_SUFFIX,
+    Manifest,
+    manifest_bytes,
+    provenance_of,
+    shared_bundles,
+)
+from wheelmill.release.manifest.rules import listed_of
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.system.progress import Progress

@@ -11,7 +11,7 @@ from wheelmill.names import Sha256
 from wheelmill.release.ledger.ledger import files_of, read_archive, state_of, summary_of, write_archive
 from wheelmill.release.ledger.records import LedgerState
 from wheelmill.release.ledger.releases import line_of
-from wheelmill.release.manifest import manifest_from
+from wheelmill.release.manifest.rules import manifest_from
 from wheelmill.system.records import record_bytes
 
 SINCE = "2026-11-21T12:30:15Z"

@@ -13,7 +13,8 @@ from wheelmill.index.render import pages_of
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.ledger.records import LedgerState
 from wheelmill.release.ledger.releases import line_of, with_releases
-from wheelmill.release.manifest import ManifestEntry, manifest_bytes, manifest_from, manifest_of
+from wheelmill.release.manifest.record import ManifestEntry, manifest_bytes, manifest_of
+from wheelmill.release.manifest.rules import manifest_from
 from wheelmill.smoke.verdict import Certificate, CleanRoom, Evidence
 
 TAG = ReleaseTag("v2026-11-21")

@@ -14,8 +14,7 @@ from wheelmill.errors import RejectedError
 from wheelmill.hosting.read import read_settings
 from wheelmill.hosting.rules import WrongSetting, examine
 from wheelmill.hosting.settings import Unseen
-from wheelmill.release.github import Repository
-from wheelmill.release.github.api import Calls, Pace
+from wheelmill.release.github.api import Calls, Pace, Repository
 from wheelmill.system.progress import QUIET
 from wheelmill.web.client import next_page
 

@@ -89,7 +89,7 @@ def test_another_type_is_an_error_by_key(told: Hosted, examined: Check, path: st
 def test_true_is_no_number(told: Hosted, examined: Check) -> None:
     for ruleset in told.answers["/rulesets"]:
         ruleset["id"] = True
-    with pytest.raises(NetworkError, check=coded("answer-unreadable", "/rulesets: id: expected int, not True")):
+    with pytest.raises(NetworkError, check=coded("answer-unreadable", "/rulesets: id: Expected `int`, got `bool`")):
         examined()
 
 

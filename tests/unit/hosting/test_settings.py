@@ -1,6 +1,7 @@
 """What is said of the workflows is what is in them. What may be in a variable, and what it asks for."""
 
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -24,35 +25,36 @@ FILES = {path.name: path.read_text() for path in WORKFLOW_FOLDER.glob("*.yml") i
 TEXT = "\n".join(FILES.values())
 
 
-def test_every_workflow_has_what_is_lost_without_it() -> None:
-    assert set(WORKFLOWS) == set(FILES)
+ITSELF = (WORKFLOW_FOLDER / OF_WHEELMILL_ITSELF).read_text()
 
 
-def test_every_variable_that_a_workflow_reads_is_known() -> None:
-    assert set(re.findall(r"\bvars\.(\w+)", TEXT)) == set(VARIABLES)
+def environments() -> Iterator[str]:
+    for job in (job for text in FILES.values() for job in yaml.safe_load(text)["jobs"].values()):
+        if environment := job.get("environment"):
+            yield environment["name"] if isinstance(environment, dict) else environment
 
 
-def test_every_secret_that_a_workflow_reads_is_known() -> None:
-    assert set(re.findall(r"\bsecrets\.(\w+)", TEXT)) == {WEBHOOK}
+def foreign_actions(text: str) -> list[str]:
+    return [name for name in re.findall(r"uses: (\w[\w.-]*/[\w.-]+)", text) if not name.startswith("actions/")]
 
 
-def test_every_environment_of_a_job_is_known() -> None:
-    jobs = [job for text in FILES.values() for job in yaml.safe_load(text)["jobs"].values()]
-    used = [each["name"] if isinstance(each, dict) else each for job in jobs if (each := job.get("environment"))]
-    assert set(used) == set(ENVIRONMENTS)
+@pytest.mark.parametrize(
+    ("used", "known"),
+    [
+        pytest.param(FILES, WORKFLOWS, id="workflows"),
+        pytest.param(re.findall(r"\bvars\.(\w+)", TEXT), VARIABLES, id="variables"),
+        pytest.param(re.findall(r"\bsecrets\.(\w+)", TEXT), [WEBHOOK], id="secrets"),
+        pytest.param([*environments()], ENVIRONMENTS, id="environments"),
+        pytest.param(foreign_actions(TEXT), FOREIGN_ACTIONS, id="actions"),
+        pytest.param(foreign_actions(ITSELF), [PUBLISHING_ACTION], id="actions that publish wheelmill itself"),
+    ],
+)
+def test_what_workflows_use_is_known(used: Iterable[str], known: Iterable[str]) -> None:
+    assert set(used) == set(known)
 
 
-def test_every_action_that_is_not_of_github_is_known() -> None:
-    used = set(re.findall(r"uses: (\w[\w.-]*/[\w.-]+)", TEXT))
-    assert {name for name in used if not name.startswith("actions/")} == set(FOREIGN_ACTIONS)
-
-
-def test_the_environment_and_the_action_that_publish_wheelmill_itself_are_known() -> None:
-    text = (WORKFLOW_FOLDER / OF_WHEELMILL_ITSELF).read_text()
-    assert f"environment: {PACKAGE_INDEX} " in text
-    assert {name for name in re.findall(r"uses: (\w[\w.-]*/[\w.-]+)", text) if not name.startswith("actions/")} == {
-        PUBLISHING_ACTION
-    }
+def test_the_environment_that_publishes_wheelmill_itself_is_known() -> None:
+    assert f"environment: {PACKAGE_INDEX} " in ITSELF
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from tests.unit.release.github.conftest import FakeClock
 from tests.unit.release.s3.conftest import clock, s3, s3_server, store_on
 from wheelmill.errors import IntegrityError, NetworkError, ReleaseError, SiteError
 from wheelmill.hosting.upload import upload_site
-from wheelmill.release.s3 import Bucket
+from wheelmill.release.s3.bucket import Bucket
 from wheelmill.system.progress import QUIET
 
 __all__ = ["clock", "s3", "s3_server"]
@@ -39,6 +39,12 @@ def site(tmp_path: Path) -> Path:
 def write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
+
+
+def write_over(bucket: Bucket, key: str) -> None:
+    """Write what others have, in place of any object."""
+    etag, _ = bucket.read(key)
+    assert bucket.write_verified(key, b"theirs", cache="no-cache", over=etag)
 
 
 def pages(s3: S3) -> dict[str, str]:
@@ -96,9 +102,8 @@ def test_a_broken_upload_is_completed_without_rest(site: Path, bucket: Bucket, s
 
 def test_what_others_have_there_stays_and_what_they_changed_is_put_right(site: Path, bucket: Bucket, s3: S3) -> None:
     upload_site(site, bucket, QUIET)
-    bucket.write_verified("simple/theirs.txt", b"theirs", cache="no-cache", over=None)
-    (found,) = (etag for key, etag, _ in bucket.keys("simple/demo/") if key == "simple/demo/")
-    bucket.write_verified("simple/demo/", b"theirs", cache="no-cache", over=found)
+    write_over(bucket, "simple/theirs.txt")
+    write_over(bucket, "simple/demo/")
     assert str(upload_site(site, bucket, QUIET)) == "1 object sent, 7 the same, 0 removed"
     assert pages(s3)["simple/theirs.txt"] == "theirs"
     assert pages(s3)["simple/demo/"] == "simple/demo/index.html"
@@ -142,7 +147,7 @@ def list_also(s3: S3, *keys: str) -> None:
 def test_a_list_that_names_what_is_not_the_sites_removes_none(site: Path, bucket: Bucket, s3: S3) -> None:
     upload_site(site, bucket, QUIET)
     for key in THEIRS:
-        bucket.write_verified(key, b"theirs", cache="no-cache", over=None)
+        write_over(bucket, key)
     list_also(s3, "simple/gone.html", *THEIRS)
     assert str(upload_site(site, bucket, QUIET)) == "0 objects sent, 8 the same, 0 removed"
     assert {f"cuda/{key}" for key in THEIRS} <= set(s3.keys)
@@ -163,8 +168,7 @@ def test_a_list_of_a_bucket_does_not_remove_the_site_of_a_prefix(site: Path, s3:
 
 def test_a_page_that_another_wrote_over_is_not_removed(site: Path, bucket: Bucket, s3: S3) -> None:
     upload_site(site, bucket, QUIET)
-    (found,) = (etag for key, etag, _ in bucket.keys("404.html"))
-    bucket.write_verified("404.html", b"theirs", cache="no-cache", over=found)
+    write_over(bucket, "404.html")
     (site / "404.html").unlink()
     assert "0 removed" in str(upload_site(site, bucket, QUIET))
     assert pages(s3)["404.html"] == "theirs"

@@ -6,17 +6,20 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
+from msgspec import structs
 
 from tests.releases import NO_CODE, manifests_in, store_in
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.render import pages_of
-from wheelmill.index.tree import IndexFile, Site
+from wheelmill.index.site.pages import site_pages
+from wheelmill.index.tree import Catalogue, IndexFile, Site
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.release.manifest import ListedRelease, ManifestEntry, listed_of, manifest_of
+from wheelmill.release.manifest.record import ListedRelease, ManifestEntry, manifest_of
+from wheelmill.release.manifest.rules import listed_of
 from wheelmill.release.publish import publish
 from wheelmill.smoke.verdict import Certificate
 
@@ -57,9 +60,22 @@ def release(tmp_path: Path) -> Release:
     return run
 
 
-def rendered(site: Site) -> dict[str, bytes]:
-    """Every page of a site, whole."""
-    return {path: b"".join(pieces) for path, pieces in pages_of(site)}
+def rendered(site: Site, aliased: Site | None = None) -> dict[str, bytes]:
+    """Every page for installers and programs, whole."""
+    return {path: b"".join(pieces) for path, pieces in pages_of(site, aliased)}
+
+
+def people(site: Site, catalogue: Catalogue | None = None, **options: Any) -> dict[str, bytes]:
+    """Every page for people, whole."""
+    return {path: b"".join(pieces) for path, pieces in site_pages(site, catalogue, **options)}
+
+
+def with_evidence(manifests: tuple[ListedRelease, ...], **changes: Any) -> list[ListedRelease]:
+    """A release of one wheel, with other facts in its evidence."""
+    ((entry,),) = (manifest.wheels for manifest in manifests)
+    evidence = replace(entry.certificate.evidence, **changes)
+    certificate = structs.replace(entry.certificate, evidence=evidence)
+    return [structs.replace(manifests[0], wheels=(structs.replace(entry, certificate=certificate),))]
 
 
 def page_of_500() -> dict[str, bytes]:

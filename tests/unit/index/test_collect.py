@@ -2,8 +2,9 @@
 
 import hashlib
 import json
+import os
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,14 +12,13 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.refusals import coded
-from tests.unit.index.conftest import EVERY_KIND, Release, names_of, rendered, the_file_of
+from tests.unit.index.conftest import EVERY_KIND, Release, names_of, people, rendered, the_file_of
 from tests.unit.plan.examples import CUDA_13
 from tests.unit.release.conftest import NOW
 from tests.wheels import write_wheel
 from wheelmill.config.model.files import Listing, Removed, Status, StatusEntry, Yanked
 from wheelmill.errors import SiteError
 from wheelmill.index.collect import site_of_folder, site_of_releases, unused_entries
-from wheelmill.index.site.pages import site_pages
 from wheelmill.names import CudaVersion, StableTorch, TorchVersion, project_name
 from wheelmill.wheel.metadata import metadata_bytes
 
@@ -48,8 +48,7 @@ def test_a_wheel_for_a_release_candidate_of_torch_stands_apart(release: Release)
     pages = rendered(site)
     listing = {path for path, page in pages.items() if b"torch2.16rc1-cp311" in page and path.endswith(".html")}
     assert listing == {f"rc/cu130/torch2.16rc1/simple/{name}/index.html" for name in ("demo", "other")}
-    for_people = {path: b"".join(pieces) for path, pieces in site_pages(site)}
-    assert not [path for path, page in for_people.items() if b"2.16" in page]
+    assert not [path for path, page in people(site).items() if b"2.16" in page]
     listed = {wheel["filename"]: wheel["trees"] for wheel in json.loads(pages["wheels.json"])["wheels"]}
     assert listed[FOR_CANDIDATE] == ["rc/cu130/torch2.16rc1"], "the next index must not lose it"
 
@@ -95,10 +94,6 @@ def test_the_widest_tree_comes_first(release: Release) -> None:
         "simple",
         "cu130/simple",
     ]
-
-
-def test_no_releases_make_a_site_with_one_empty_tree() -> None:
-    assert names_of(site_of_releases([], "")) == {"": set()}
 
 
 def test_a_plus_is_escaped_because_object_stores_take_it_for_a_space(release: Release) -> None:
@@ -230,22 +225,25 @@ def test_the_published_torches_decide_in_which_tree_joined_digits_stand(tmp_path
     }
 
 
-def test_an_empty_folder_makes_a_site_with_one_empty_tree(tmp_path: Path) -> None:
-    assert names_of(site_of_folder(tmp_path, "", warn=refuse)) == {"": set()}
+def test_an_empty_folder_and_no_releases_make_a_site_with_one_empty_tree(tmp_path: Path) -> None:
+    for site in (site_of_folder(tmp_path, "", warn=refuse), site_of_releases([], "")):
+        assert names_of(site) == {"": set()}
 
 
-def test_a_sidecar_beside_a_wheel_is_listed(tmp_path: Path) -> None:
-    wheel = write_wheel(tmp_path / NO_TORCH)
-    metadata = metadata_bytes(wheel)
-    wheel.with_name(f"{NO_TORCH}.metadata").write_bytes(metadata)
-    file = the_file_of(site_of_folder(tmp_path, "", warn=refuse))
-    assert file.metadata_sha256 == hashlib.sha256(metadata).hexdigest()
-
-
-def test_a_sidecar_of_other_bytes_is_not_listed(tmp_path: Path) -> None:
-    wheel = write_wheel(tmp_path / NO_TORCH)
-    wheel.with_name(f"{NO_TORCH}.metadata").write_bytes(b"of another")
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo], ids=["folder", "pipe"])
+def test_a_sidecar_that_is_no_regular_file_is_none(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    write_wheel(tmp_path / NO_TORCH)
+    make(tmp_path / f"{NO_TORCH}.metadata")
     assert the_file_of(site_of_folder(tmp_path, "", warn=refuse)).metadata_sha256 is None
+
+
+@pytest.mark.parametrize("is_its_own", [True, False])
+def test_a_sidecar_beside_a_wheel_is_listed_if_it_has_its_bytes(tmp_path: Path, *, is_its_own: bool) -> None:
+    wheel = write_wheel(tmp_path / NO_TORCH)
+    metadata = metadata_bytes(wheel) if is_its_own else b"of another"
+    wheel.with_name(f"{NO_TORCH}.metadata").write_bytes(metadata)
+    listed = the_file_of(site_of_folder(tmp_path, "", warn=refuse)).metadata_sha256
+    assert listed == (hashlib.sha256(metadata).hexdigest() if is_its_own else None)
 
 
 def test_a_folder_that_cannot_be_read_is_named(tmp_path: Path) -> None:

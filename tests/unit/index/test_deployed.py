@@ -20,7 +20,7 @@ from wheelmill.index.deployed import Deployed
 from wheelmill.index.render import hashes_from_lines, pages_of, pages_of_hashes
 from wheelmill.index.serve import serve_folder
 from wheelmill.index.write import write_site
-from wheelmill.release.manifest import ListedRelease
+from wheelmill.release.manifest.record import ListedRelease
 
 deployed_wheels = partial(deployed.deployed_wheels, now=NOW)
 

@@ -21,12 +21,18 @@ from wheelmill.index.serve import project_lists_below, serve_folder, wanted_type
 NAME = "demo-1.0+cu130-py3-none-any.whl"
 
 
+def touch(folder: Path, *paths: str) -> None:
+    for path in paths:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).touch()
+
+
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Of a folder with a wheel and a page, in a folder with a secret."""
     folder = tmp_path_factory.mktemp("served")
     (folder / "secret").write_bytes(b"outside")
-    (folder / "site" / "simple").mkdir(parents=True)
+    touch(folder, "site/simple/index.html")
     (folder / "site" / "simple" / "index.html").write_bytes(b"the list")
     (folder / "site" / NAME).write_bytes(b"the wheel")
     (folder / "site" / "link").symlink_to(folder / "secret")
@@ -102,19 +108,12 @@ def test_an_installer_may_open_fifty_connections_at_once(url: str) -> None:
 def test_a_project_called_simple_is_no_project_list(tmp_path: Path) -> None:
     """Its pages in an index, and those for people, lie in folders of that name, too."""
     lists = ("simple", "cu130/simple")
-    for folder in (*lists, *(f"{each}/simple" for each in lists), "packages/simple"):
-        (tmp_path / folder).mkdir(parents=True)
-        (tmp_path / folder / "index.html").touch()
+    folders = (*lists, *(f"{each}/simple" for each in lists), "packages/simple")
+    touch(tmp_path, *(f"{folder}/index.html" for folder in folders))
     assert project_lists_below(tmp_path) == sorted(tmp_path / each for each in (*lists, "packages/simple"))
     (tmp_path / "wheels.json").touch()
     assert project_lists_below(tmp_path) == sorted(tmp_path / each for each in lists)
     assert project_lists_below(tmp_path / "cu130") == [tmp_path / "cu130" / "simple"]
-
-
-def touch(folder: Path, *paths: str) -> None:
-    for path in paths:
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).touch()
 
 
 def test_a_site_called_simple_has_the_lists_of_any_other(tmp_path: Path) -> None:
@@ -213,9 +212,7 @@ def test_a_span_of_a_file_that_changed_is_not_served(url: str) -> None:
 
 @pytest.mark.parametrize(("negotiate", "expected"), [(True, JSON), (False, TEXT)])
 def test_pages_are_json_on_request_if_the_host_negotiates(*, negotiate: bool, expected: str, tmp_path: Path) -> None:
-    (tmp_path / "simple").mkdir()
-    (tmp_path / "simple" / "index.html").write_text("<!DOCTYPE html>")
-    (tmp_path / "simple" / "index.json").write_text("{}")
+    touch(tmp_path, "simple/index.html", "simple/index.json")
     with serve_folder(tmp_path, negotiate=negotiate) as url:
         answer = ask(f"{url}simple/", Accept=PIP)
         assert (answer.status, answer.headers["Content-Type"]) == (200, expected)
@@ -229,8 +226,7 @@ def test_a_request_line_that_cannot_be_read_is_answered(tmp_path: Path) -> None:
 
 
 def test_a_list_without_json_is_html_to_all(tmp_path: Path) -> None:
-    (tmp_path / "simple").mkdir()
-    (tmp_path / "simple" / "index.html").write_text("<!DOCTYPE html>")
+    touch(tmp_path, "simple/index.html")
     with serve_folder(tmp_path, negotiate=True) as url:
         assert ask(f"{url}simple/", Accept=PIP).headers["Content-Type"] == TEXT
 

@@ -17,12 +17,13 @@ from wheelmill.errors import SiteError
 from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.index.tree import SiteAddress, vanished
 from wheelmill.names import Sha256, project_name
-from wheelmill.release.manifest import ListedRelease, ListedWheel
+from wheelmill.release.manifest.record import ListedRelease
 
 TORCH_211, TORCH_210, _, NO_TORCH, _ = EVERY_KIND
 WINDOWS = "demo-1.0+cu130torch2.11-cp311-cp311-win_amd64.whl"
 OTHER = Sha256("f" * 64)
 PLAIN = project_name("plain-cuda")
+QUARANTINE = Listing(yanked=Yanked(projects={PLAIN: StatusEntry(status=Status.QUARANTINED, reason="it steals")}))
 
 
 @pytest.fixture
@@ -99,21 +100,20 @@ def test_one_version_with_two_sets_of_requirements_is_refused(
     assert faults_of(manifest) == [f"{TORCH_211} and {WINDOWS} have different {key}: {shown}"]
 
 
-def test_the_order_of_requirements_does_not_matter(release: Release) -> None:
-    (manifest,) = release(TORCH_211, WINDOWS)
-    one, other = manifest.wheels
-    site_of_releases(
-        [replace(manifest, wheels=(replace(one, requires_dist=("a", "b")), replace(other, requires_dist=("b", "a"))))],
-        "",
-    )
-
-
-def test_versions_of_different_labels_may_require_different_things(release: Release) -> None:
-    (manifest,) = release(TORCH_211, TORCH_210)
-    pinned: list[ListedWheel] = [
-        replace(entry, requires_dist=(f"torch=={entry.version.partition('torch')[2]}.*",)) for entry in manifest.wheels
-    ]
-    site_of_releases([replace(manifest, wheels=tuple(pinned))], "")
+@pytest.mark.parametrize(
+    ("names", "requires"),
+    [
+        pytest.param((TORCH_211, WINDOWS), (("a", "b"), ("b", "a")), id="in another order"),
+        pytest.param((TORCH_210, TORCH_211), (("torch==2.10.*",), ("torch==2.11.*",)), id="by another label"),
+    ],
+)
+def test_requirements_that_installers_do_not_take_for_different_ones_may_differ(
+    names: tuple[str, ...], requires: tuple[tuple[str, ...], ...], release: Release
+) -> None:
+    (manifest,) = release(*names)
+    entries = zip(manifest.wheels, requires, strict=True)
+    wheels = tuple(replace(entry, requires_dist=required) for entry, required in entries)
+    assert len(site_of_releases([replace(manifest, wheels=wheels)], "").files[project_name("demo")]) == len(names)
 
 
 @pytest.mark.parametrize(
@@ -179,9 +179,8 @@ def test_what_removed_yml_names_holds_up_nothing(entry_with: Callable[..., Liste
 
 
 def test_a_quarantined_project_lists_no_files_and_may_lose_them(release: Release) -> None:
-    listing = Listing(yanked=Yanked(projects={PLAIN: StatusEntry(status=Status.QUARANTINED, reason="it steals")}))
     gone = NO_TORCH.replace("2.0", "1.0")
-    site = site_of_releases(release(NO_TORCH, TORCH_211), "", listing, deployed={gone: OTHER})
+    site = site_of_releases(release(NO_TORCH, TORCH_211), "", QUARANTINE, deployed={gone: OTHER})
     assert site.projects[PLAIN] == ()
     assert [tree.path for tree in site.trees if PLAIN in tree.projects] == [""]
     assert site.status_of(PLAIN).reason == "it steals"
@@ -204,9 +203,8 @@ def test_wheels_of_a_folder_follow_the_same_rules(tmp_path: Path) -> None:
 
 
 def test_of_a_name_that_is_none_of_a_wheel_nothing_is_quarantined() -> None:
-    listing = Listing(yanked=Yanked(projects={PLAIN: StatusEntry(status=Status.QUARANTINED, reason="it steals")}))
     names = ("plain_cuda.whl", "plain_cuda-1.0-py3-none-any.whl", "demo-1.0-py3-none-any.whl")
-    assert [fault.partition(" ")[0] for fault in vanished(names, listing)] == [names[2], names[0]]
+    assert [fault.partition(" ")[0] for fault in vanished(names, QUARANTINE)] == [names[2], names[0]]
 
 
 @pytest.mark.parametrize(

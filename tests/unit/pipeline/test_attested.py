@@ -31,7 +31,8 @@ from wheelmill.pipeline.matrix_plan import MatrixPlan, Shard
 from wheelmill.pipeline.site import Mirror, Stores, build_index
 from wheelmill.pipeline.variants import publish_variants
 from wheelmill.release.directory import DirectoryStore
-from wheelmill.release.github import JobArtifacts, Repository
+from wheelmill.release.github.api import Repository
+from wheelmill.release.github.download import JobArtifacts
 from wheelmill.release.ledger.releases import ReadFiles, WantedFiles
 from wheelmill.release.publish import publish
 from wheelmill.release.store import Publication

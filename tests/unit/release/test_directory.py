@@ -22,8 +22,9 @@ from wheelmill.errors import ReleaseError
 from wheelmill.names import ReleaseTag
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.ledger.records import LedgerState
-from wheelmill.release.ledger.releases import published, rebuild
-from wheelmill.release.manifest import MANIFEST, listed_of
+from wheelmill.release.ledger.releases import absent_files, published, rebuild
+from wheelmill.release.manifest.record import MANIFEST
+from wheelmill.release.manifest.rules import listed_of
 from wheelmill.release.publish import publish
 from wheelmill.system.files import PUBLIC_FILE, write_bytes
 
@@ -204,12 +205,29 @@ def test_a_file_with_a_tags_name_is_no_release(store: DirectoryStore, tmp_path: 
     assert {*store.assets()} == {manifest.tag}
 
 
+@pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir], ids=["pipe", "folder"])
+def test_a_wheel_that_is_no_regular_file_is_absent(
+    make: Callable[[Path], None], store: DirectoryStore, tmp_path: Path
+) -> None:
+    wheels = [certified_wheel(tmp_path / name) for name in (NAME, OTHER)]
+    (manifest,) = publish(store, wheels, now=NOW).releases
+    odd, linked = (store.directory / manifest.tag / name for name in (NAME, OTHER))
+    for path in (odd, linked):
+        path.unlink()
+    make(odd)
+    linked.symlink_to(wheels[1].file.path)
+    assert absent_files(store, store.ledger.read().releases) == {manifest.tag: (NAME,)}
+    with pytest.raises(ReleaseError, check=coded("release-unreadable", NAME)) as refusal:
+        store.fetch(manifest.tag, NAME, wheels[0].file.sha256, tmp_path)
+    assert "None" not in str(refusal.value)
+
+
 def test_a_release_that_cannot_be_read_is_named(
     store: DirectoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (manifest,) = publish(store, [certified_wheel(tmp_path / NAME)], now=NOW).releases
     error = PermissionError(errno.EACCES, "Permission denied", str(store.directory / manifest.tag))
-    monkeypatch.setattr("os.listdir", Mock(side_effect=error))
+    monkeypatch.setattr("os.scandir", Mock(side_effect=error))
     with pytest.raises(ReleaseError, check=coded("release-unreadable", manifest.tag, "Permission denied")):
         store.assets()
 

@@ -40,8 +40,7 @@ def check(
     from wheelmill.hosting.read import read_settings  # needs the factory extra
     from wheelmill.hosting.rules import WrongSetting, examine
     from wheelmill.hosting.settings import Unseen
-    from wheelmill.release.github import Repository
-    from wheelmill.release.github.api import Calls, Pace
+    from wheelmill.release.github.api import Calls, Pace, Repository
 
     asked = Repository.parse(repository, os.environ)
     if asked.token is None:

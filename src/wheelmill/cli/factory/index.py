@@ -192,7 +192,7 @@ def _place_of(previous: str | None) -> str | None:
     if kind != "github":
         return previous
     from wheelmill.hosting.read import find_site  # needs the factory extra
-    from wheelmill.release.github import Repository
+    from wheelmill.release.github.api import Repository
 
     site = find_site(Repository.parse(name, os.environ), SYSTEM_CLOCK)
     if site is None:
@@ -375,7 +375,7 @@ def upload(
         raise UsageError("place-invalid", f"expected s3:BUCKET/PREFIX, not {place!r}")
     with needs_botocore():
         from wheelmill.hosting.upload import upload_site  # needs the s3 extra
-        from wheelmill.release.s3 import Bucket
+        from wheelmill.release.s3.bucket import Bucket
     bucket = Bucket.parse(name, SYSTEM_CLOCK)
     bucket.check_credentials()
     with progress() as shown:

@@ -43,7 +43,7 @@ from wheelmill.wheel.platforms import AUTO_POLICY, PUBLISHED_POLICY, policy_name
 
 if TYPE_CHECKING:
     from wheelmill.build.builder import Builder
-    from wheelmill.release.github import JobArtifacts
+    from wheelmill.release.github.download import JobArtifacts
     from wheelmill.smoke.environment import SmokeEnvironments
 
 
@@ -248,8 +248,8 @@ def store_at(text: str, *, option: str = "--store", must_exist: bool = False, ba
             raise UsageError("folder-absent", f"{option}: there is no folder {directory}")
         return DirectoryStore(directory=directory, clock=SYSTEM_CLOCK)
     if kind == "github":
-        from wheelmill.release.github import GitHubStore, Repository  # needs the factory extra
-        from wheelmill.release.github.api import Pace
+        from wheelmill.release.github.api import Pace, Repository
+        from wheelmill.release.github.store import GitHubStore
 
         with suppress(UsageError):  # what was expected is said below
             repository = Repository.parse(place, os.environ)
@@ -257,7 +257,8 @@ def store_at(text: str, *, option: str = "--store", must_exist: bool = False, ba
             return GitHubStore(repository=repository, pace=Pace(SYSTEM_CLOCK), ledger_commit=commit)
     if kind == "s3":
         with needs_botocore():
-            from wheelmill.release.s3 import Bucket, S3Store  # needs the s3 extra
+            from wheelmill.release.s3.bucket import Bucket
+            from wheelmill.release.s3.store import S3Store
         return S3Store(bucket=Bucket.parse(place, SYSTEM_CLOCK), address=base_url)
     raise UsageError(
         "place-invalid", f"{option}: expected dir:PATH, github:OWNER/REPO or s3:BUCKET/PREFIX, not {text!r}"
@@ -281,7 +282,8 @@ def needs_botocore() -> Iterator[None]:
 
 def artifacts_of(runs: Sequence[str]) -> JobArtifacts:
     """Open the artifacts of runs, in the repository that this job runs in."""
-    from wheelmill.release.github import JobArtifacts, Repository  # needs the factory extra
+    from wheelmill.release.github.api import Repository
+    from wheelmill.release.github.download import JobArtifacts
 
     for run in runs:
         of_a_run(run)

@@ -25,7 +25,7 @@ from wheelmill.wheel.attestation import ATTESTATIONS, Signer, verify_bundles
 from wheelmill.wheel.label import Label
 
 if TYPE_CHECKING:
-    from wheelmill.release.manifest import ListedWheel
+    from wheelmill.release.manifest.record import ListedWheel
     from wheelmill.web.client import Web
     from wheelmill.web.ranges import RangeFile
     from wheelmill.wheel.shared_objects import CodeBudget, SharedObject
@@ -149,7 +149,8 @@ def _inspect_manifest(candidate: Candidate, web: Web) -> WheelInspection | None:
     is_labelled = Label.parse(candidate.version.local or "") is not None
     if not (is_labelled and candidate.sha256 and candidate.source.kind is SourceKind.SIMPLE):
         return None
-    from wheelmill.release.manifest import MANIFEST, manifest_from  # not for what the cache has
+    from wheelmill.release.manifest.record import MANIFEST
+    from wheelmill.release.manifest.rules import manifest_from
 
     url = urljoin(candidate.url, MANIFEST)
     try:

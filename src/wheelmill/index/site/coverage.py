@@ -107,7 +107,7 @@ def planned_coverage(plan: Plan) -> Coverage:
     """Return the planned outcome of every cell, before any wheel is considered."""
     coverage: dict[ProjectName, dict[str, Outcomes]] = {}
     for skip in plan.skips:
-        _row_of(skip.cell, coverage)[skip.cell.python] = _why(skip)
+        _row_of(skip.cell, coverage)[skip.cell.python] = _outcome_of(skip)
     for target in plan.targets:
         _row_of(target.cell, coverage).update(dict.fromkeys(target.pythons, _MISSING))
     return coverage
@@ -118,7 +118,7 @@ def _row_of(cell: Cell, coverage: dict[ProjectName, dict[str, Outcomes]]) -> Out
     return platforms.setdefault(str(cell.platform), {}).setdefault(Axes(cell.torch, cell.cuda, str(cell.cuda)), {})
 
 
-def _why(skip: Skip) -> CellOutcome:
+def _outcome_of(skip: Skip) -> CellOutcome:
     if failure := skip.failure:
         return CellOutcome(state=State.FAILED, reason=f"failed on {failure.failed_at:%Y-%m-%d}: {failure.reason}")
     return _skipped(skip.reason)
@@ -136,7 +136,7 @@ def grids_of(groups: Sequence[WheelGroup], planned: Outcomes) -> tuple[Grid, ...
     pythons = {python for rows in planned.values() for row in rows.values() for python in row if python}
     pythons.update(each.oldest for group in groups for each in group.pythons if each.oldest)
     for group in groups:
-        _lay(group, outcomes.setdefault(group.kind.platform, {}), pythons or {None})
+        _enter(group, outcomes.setdefault(group.kind.platform, {}), pythons or {None})
     return tuple(_grid(platform, outcomes[platform]) for platform in sorted(outcomes, key=platform_order))
 
 
@@ -145,7 +145,7 @@ def platform_order(platform: str) -> tuple[int, str]:
     return (_ORDER.get(platform, len(_ORDER)), platform)
 
 
-def _lay(group: WheelGroup, rows: dict[Axes, OutcomeRow], pythons: Iterable[PythonVersion | None]) -> None:
+def _enter(group: WheelGroup, rows: dict[Axes, OutcomeRow], pythons: Iterable[PythonVersion | None]) -> None:
     """Enter the wheels of a group; a wheel for one Python covers one for many."""
     label = group.kind.label
     axes = Axes(group.planned_torch, label.cuda if label else None, str(label.cuda if label else group.kind.built_for))

@@ -77,14 +77,18 @@ def torch_source(torch: TorchVersion, cuda: CudaVersion, platform: Platform, kno
     return TorchSource(f"torch{torch.pin}", url) if url else None
 
 
+def torches_in(needed: TorchNeed | None, cuda: CudaVersion | None, trees: Trees) -> Sequence[TorchVersion]:
+    """Return the torches with a tree for a CUDA that are in a range; none if no range is needed."""
+    return (
+        [torch for torch in trees.get(cuda, ()) if torch in needed] if cuda and isinstance(needed, StableTorch) else []
+    )
+
+
 def torch_source_of(
     cuda: CudaVersion | None, needed: TorchNeed | None, platform: str, trees: Trees, known: Catalogue
 ) -> TorchSource | None:
     """Find the index of the newest torch that wheels serve; those for any platform are shown for the first one."""
-    served = (
-        [each for each in trees.get(cuda, ()) if each in needed] if cuda and isinstance(needed, StableTorch) else []
-    )
-    torch = needed if isinstance(needed, TorchVersion) else max(served, default=None)
+    torch = needed if isinstance(needed, TorchVersion) else max(torches_in(needed, cuda, trees), default=None)
     return torch_source(torch, cuda, Platform.of_tag(platform) or BUILT_FOR[0], known) if cuda and torch else None
 
 

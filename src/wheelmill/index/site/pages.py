@@ -26,7 +26,7 @@ from wheelmill.index.site.coverage import FailureTable, Grid, Matrix, failures_o
 from wheelmill.index.site.finder import EMPTY_CATALOGUE, FinderData, finder_data
 from wheelmill.index.site.news import FEED, badge_of, feed_of, histories_of, newest_of, news_of
 from wheelmill.index.site.packages import PackagePage, PackageVersion, package_pages
-from wheelmill.index.site.templates import MAX_CELLS, Table, cut, templates_for
+from wheelmill.index.site.templates import MAX_CELLS, Table, split_tables, templates_for
 from wheelmill.index.site.wheel_pages import WheelPages
 from wheelmill.index.site.wheels import Groups, Item, Trees, package_folder, page_number, parts_of, wheel_groups
 from wheelmill.index.tree import DOCUMENTS, INVENTORY, UNKNOWN_ADDRESS, Catalogue, IndexFile, Site, SiteAddress
@@ -139,8 +139,8 @@ def more_pages(
     yield "news/index.html", [templates.get_template("site/news.html").render(root="../", news=news).encode()]
     yield f"news/{FEED}", [feed_of(news, title="CUDA wheels", page="news/", root="../", site_url=site_url)]
     template = templates.get_template("site/matrix.html")
-    for path, rows, ways in _numbered("matrix/", parts_of(matrix.rows, _PACKAGES_PER_PAGE)):
-        yield path, [template.render(ways, torches=matrix.torches, rows=rows).encode()]
+    for path, rows, links in _numbered("matrix/", parts_of(matrix.rows, _PACKAGES_PER_PAGE)):
+        yield path, [template.render(links, torches=matrix.torches, rows=rows).encode()]
     failed = templates.get_template("site/failures.html")
     for project in groups:
         folder = package_folder(project)
@@ -178,15 +178,15 @@ def pages_of_package(package: PackagePage, templates: Environment, wheel_pages: 
     grids = {version.number: grids_of(version.groups, version.planned) for version in package.versions}
     newest = _newest_of(package.versions, grids)
     of_package, of_version = (templates.get_template(f"site/{name}.html") for name in ("package", "version"))
-    for path, versions, ways in _numbered(package_folder(package.name), parts_of(package.versions, MAX_VERSIONS)):
-        shown = newest if ways["number"] == 1 else {}
-        text = of_package.render(ways, package=package, contents=versions, shown=shown)
+    for path, versions, links in _numbered(package_folder(package.name), parts_of(package.versions, MAX_VERSIONS)):
+        shown = newest if links["number"] == 1 else {}
+        text = of_package.render(links, package=package, contents=versions, shown=shown)
         yield path, [rows_for_page(path, text.encode())]
     for version in package.versions:
-        pages = list(cut(grids[version.number]))
-        for path, tables, ways in _numbered(f"{package_folder(package.name)}{version.number}/", pages):
+        pages = list(split_tables(grids[version.number]))
+        for path, tables, links in _numbered(f"{package_folder(package.name)}{version.number}/", pages):
             folder = "../" * (path.count("/") - 2)
-            text = of_version.render(ways, folder=folder, package=package, version=version, tables=tables)
+            text = of_version.render(links, folder=folder, package=package, version=version, tables=tables)
             yield path, [rows_for_page(path, text.encode())]
         yield from wheel_pages.of_version(package, version)
 
@@ -196,7 +196,7 @@ def _newest_of(versions: Sequence[PackageVersion], grids: dict[str, tuple[Grid, 
     shown: dict[str, Shown] = {}
     free = MAX_CELLS
     for version in versions:
-        first, *others = cut(grids[version.number])
+        first, *others = split_tables(grids[version.number])
         cells = sum(table.cells for table in first)
         if shown and (others or cells > free):
             break

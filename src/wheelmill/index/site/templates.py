@@ -19,10 +19,10 @@ from markupsafe import Markup
 from wheelmill.index.render import escape, site_templates
 from wheelmill.index.site.coverage import CellOutcome, Grid, Row, State, platform_order, platform_title
 from wheelmill.index.site.finder import EMPTY_CATALOGUE
-from wheelmill.index.site.packages import by_topic, dependencies_of, install_command, torch_source_of
+from wheelmill.index.site.packages import by_topic, dependencies_of, install_command, torch_source_of, torches_in
 from wheelmill.index.site.wheels import Trees, WheelGroup, in_url, page_number, wheel_anchor, wheels_folder
 from wheelmill.index.tree import UNKNOWN_ADDRESS, Catalogue
-from wheelmill.names import CudaVersion, ProjectName, StableTorch, TorchNeed
+from wheelmill.names import ProjectName, TorchNeed, TorchVersion
 from wheelmill.system.progress import duration, number_of, size
 from wheelmill.wheel.label import words_for
 
@@ -64,17 +64,17 @@ def _width(grid: Grid) -> int:
     return len(grid.pythons or (None,)) + _HEADS
 
 
-def cut(grids: Iterable[Grid], limit: int = MAX_CELLS) -> Iterator[tuple[Table, ...]]:
+def split_tables(grids: Iterable[Grid]) -> Iterator[tuple[Table, ...]]:
     """Split grids into the tables of one page after another; one page if there is nothing to show."""
     page: list[Table] = []
-    free = limit
+    free = MAX_CELLS
     for grid in grids:
         width = _width(grid)
         rows, first = grid.rows, True
         while first or rows:
             if free < width and page:
                 yield tuple(page)
-                page, free = [], limit
+                page, free = [], MAX_CELLS
             count = max(free // width, 1)
             page.append(Table(grid=grid, rows=rows[:count], first=first))
             rows, first, free = rows[count:], False, free - width * min(count, len(rows))
@@ -89,7 +89,8 @@ def body_of(table: Table, folder: str, trees: Trees) -> Markup:
         head = _torch_head(torch, len(of_torch)) if table.has_torch else ""
         lines.append("<tbody>")
         for row in of_torch:
-            lines.append(_row(row, head, folder, _torches(torch, row.axes.cuda, trees)))
+            served = [torch] if isinstance(torch, TorchVersion) else torches_in(torch, row.axes.cuda, trees)
+            lines.append(_row(row, head, folder, " ".join(map(str, served))))
             head = ""
         lines.append("</tbody>")
     return Markup("\n".join(lines))  # noqa: S704 - escaped
@@ -99,13 +100,6 @@ def body_of(table: Table, folder: str, trees: Trees) -> Markup:
 def _torch_head(torch: TorchNeed | None, rows: int) -> str:
     text = words_for(torch).removeprefix("torch ") if torch else "none"
     return f'<th scope="rowgroup" rowspan="{rows}">{text}</th>'
-
-
-def _torches(torch: TorchNeed | None, cuda: CudaVersion | None, trees: Trees) -> str:
-    """Return the torches of a row as the filter reads them; empty if any will do."""
-    if isinstance(torch, StableTorch):
-        return " ".join(str(each) for each in trees.get(cuda, ()) if each in torch) if cuda else ""
-    return str(torch or "")
 
 
 def _row(row: Row, head: str, folder: str, torches: str) -> str:

@@ -26,6 +26,7 @@ from wheelmill.index.site.wheels import (
     Trees,
     evidence_of,
     in_url,
+    list_folder,
     order_of,
     package_folder,
     page_number,
@@ -39,7 +40,7 @@ from wheelmill.index.site.wheels import (
 from wheelmill.index.tree import Catalogue, IndexFile, SiteAddress
 from wheelmill.index.write import Page
 from wheelmill.names import Architecture, ProjectName, ReleaseTag
-from wheelmill.release.manifest import MANIFEST, SBOM_SUFFIX, External, ListedProvenance
+from wheelmill.release.manifest.record import MANIFEST, SBOM_SUFFIX, External, ListedProvenance
 from wheelmill.smoke.verdict import THIS_MACHINE, ListedEvidence, ListedRoom
 from wheelmill.system.progress import duration, number_of, size
 from wheelmill.wheel.findings import ListedFinding
@@ -287,7 +288,7 @@ class WheelPages:
             listed = sorted(places, key=lambda each: (each[0].order, each[1].filename))
             parts = parts_of(listed, MAX_WHEELS)
             for number, wheels in enumerate(parts, start=1):
-                content = self._content(package, exact, wheels) + _ways(number, more=number < len(parts))
+                content = self._content(package, exact, wheels) + _page_links(number, more=number < len(parts))
                 yield self._page(package.name, version.number, exact, number, content)
 
     def _page(self, project: ProjectName, version: str, exact: str, number: int, content: str) -> Page:
@@ -317,9 +318,9 @@ class WheelPages:
             torch=torch_source_of(built_for.cuda, torch, place.platform, self._trees, self._catalogue),
         )
         label, needed = built_for.label, words_for(torch) if torch else built_for.torch_words
-        index = f"{label.trees[-1]}/simple/" if label else "simple/"
-        written = self._address.of_folder(index.rstrip("/"))
-        link = f'<a href="{href(index)}">{index}</a>'
+        index = list_folder(label)
+        written = self._address.of_folder(index)
+        link = f'<a href="{href(index)}/">{index}/</a>'
         unknown = "" if self._address.url else f"<noscript>ADDRESS is that of {link}. </noscript>"
         facts = [("For", f"{escape(str(built_for))}{', ' * bool(needed)}{needed}")]
         facts += requirement_facts(first.requires_python, first.requires_dist)
@@ -328,7 +329,7 @@ class WheelPages:
             for platform, of_platform in groupby(wheels, key=lambda wheel: wheel[0].platform)
         ]
         return (
-            f'<pre data-copy data-address="{href(index)}" data-written="{escape(written)}">'
+            f'<pre data-copy data-address="{href(index)}/" data-written="{escape(written)}">'
             f"<code>{escape(command.replace('ADDRESS', written))}</code></pre>\n"
             f'<p class="quiet">{unknown}The installer takes the wheel for your Python and system.</p>\n'
             f"{table_of([rows_of(facts)])}\n"
@@ -336,7 +337,7 @@ class WheelPages:
         ) + "\n".join(sections)
 
 
-def _ways(number: int, *, more: bool) -> str:
+def _page_links(number: int, *, more: bool) -> str:
     base = "../" if number > 1 else ""
     before = [f'<a href="{base}{page_number(number - 1)}">Wheels before these</a>'] if number > 1 else []
     after = [f'<a href="{base}{page_number(number + 1)}" rel="next">Wheels after these</a>'] if more else []

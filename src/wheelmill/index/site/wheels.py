@@ -20,7 +20,7 @@ from packaging.version import Version
 
 from wheelmill.index.tree import IndexFile
 from wheelmill.names import Architecture, CudaVersion, Platform, ProjectName, PythonVersion, TorchNeed, TorchVersion
-from wheelmill.release.manifest import ListedProvenance
+from wheelmill.release.manifest.record import ListedProvenance
 from wheelmill.smoke.verdict import ListedEvidence
 from wheelmill.wheel.label import BuiltFor, Label, age_of
 from wheelmill.wheel.name import stable_since, written_parts
@@ -162,7 +162,7 @@ class Kind(Struct, frozen=True, kw_only=True, gc=False):
     @property
     def folder(self) -> str:
         """Folder of the project list of their narrowest tree."""
-        return f"{self.label.trees[-1]}/simple" if self.label else "simple"
+        return list_folder(self.label)
 
 
 # An index has thousands of wheels with few different versions, tags and architectures.
@@ -268,6 +268,11 @@ def _by_age(group: WheelGroup) -> tuple[object, ...]:
     rest = (kind.platform, kind.glibc or "", kind.sass, kind.ptx)
     exact = group.wheels[0].file.name.version
     return (Version(kind.version), age_of(kind.torch), cuda is not None, cuda, exact, *rest)
+
+
+def list_folder(label: Label | None) -> str:
+    """Return the folder of the project list of the narrowest tree for a label."""
+    return f"{label.trees[-1]}/simple" if label else "simple"
 
 
 UNLABELLED = "wheels"

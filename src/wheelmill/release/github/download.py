@@ -21,7 +21,7 @@ from github.PaginatedList import PaginatedList
 
 from wheelmill.errors import IntegrityError, NetworkError, ReleaseError, UnreadableError
 from wheelmill.release.github.api import LIMITED, Calls, Pace, Repository
-from wheelmill.release.manifest import Manifest, ManifestEntry
+from wheelmill.release.manifest.record import Manifest, ManifestEntry
 from wheelmill.smoke.verdict import GPU_SUFFIX, SUFFIX
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.system.progress import QUIET, Clock

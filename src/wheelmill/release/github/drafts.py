@@ -24,7 +24,7 @@ from wheelmill.errors import NetworkError, RejectedError
 from wheelmill.names import ReleaseTag
 from wheelmill.release.github.api import Calls, Repository
 from wheelmill.release.ledger.records import is_date_tag
-from wheelmill.release.manifest import Manifest, ManifestEntry
+from wheelmill.release.manifest.record import Manifest, ManifestEntry
 from wheelmill.release.store import KEPT, Asset, Orphan
 from wheelmill.web.pages import SIZES
 from wheelmill.web.transport import PATIENT
@@ -136,13 +136,13 @@ def publish_draft(calls: Calls, draft: GitRelease, manifest: Manifest, repositor
 
 def orphaned_drafts(calls: Calls, now: datetime, *, remove: bool) -> list[Orphan]:
     """Find the drafts of date tags; see `Store.orphans`. Tags of removed drafts are not used again."""
-    left: list[Orphan] = []
+    orphans: list[Orphan] = []
     for release in [release for release in all_releases(calls) if release.draft and is_date_tag(release.tag_name)]:
         age = now - release.created_at
         if removed := remove and age > KEPT:
             calls.write(f"removing the draft of {release.tag_name}", release.delete_release)
-        left.append(Orphan(name=release.tag_name, age=age, files=len(release.assets), removed=removed))
-    return left
+        orphans.append(Orphan(name=release.tag_name, age=age, files=len(release.assets), removed=removed))
+    return orphans
 
 
 _TOO_MANY_OUTAGES: Final = 3

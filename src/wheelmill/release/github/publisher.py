@@ -10,7 +10,7 @@ https://docs.github.com/en/rest/git/tags#create-a-tag-object
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
@@ -25,7 +25,7 @@ from wheelmill.release.github.api import Calls, Repository
 from wheelmill.release.github.download import probe
 from wheelmill.release.github.drafts import DraftFiles, draft_of, publish_draft
 from wheelmill.release.ledger.records import date_tags, is_date_tag
-from wheelmill.release.manifest import Manifest, ManifestEntry, entry_of, manifest_of
+from wheelmill.release.manifest.record import Manifest, ManifestEntry, entry_of, manifest_of
 from wheelmill.release.publish_lease import RateLimitedLease
 from wheelmill.release.store import Asset, Publication, RefusedWheel, files_beside, files_of_release
 from wheelmill.smoke.verdict import TestedWheel
@@ -44,29 +44,6 @@ def contents_of(wheels: Iterable[WheelFile]) -> Sha256:
     """Hash names and bytes of the wheels of a release."""
     lines = sorted(f"{wheel.sha256}  {wheel.filename}\n" for wheel in wheels)
     return sha256_of_bytes("".join(lines).encode())
-
-
-def claim_tag(calls: Calls, contents: Sha256, *, used: Collection[str], now: datetime) -> tuple[ReleaseTag, bool]:
-    """Find the tag that an earlier try made for these contents, or make today's next one; True if it is new.
-
-    `contents` is the hash of the wheels. Tags in `used` are those of published releases, and those under which GitHub
-    refuses to publish. `now` is the time of publication, in UTC.
-    """
-    taken = {_name_of(ref): ref for ref in _tags(calls, "v")}
-    for name, ref in taken.items():
-        if name not in used and is_date_tag(name) and _contents(calls, ref) == contents:
-            return ReleaseTag(name), False
-    free = (tag for tag in date_tags(now) if tag not in taken and tag not in used)
-    burned = 0
-    for tag in free:
-        try:
-            if _owner(calls, tag, contents) == contents:
-                return tag, True
-        except RejectedError as error:
-            burned += 1
-            if not error.burned or burned > MOST_BURNED:
-                raise
-    raise AssertionError  # a day has no last tag
 
 
 def _owner(calls: Calls, tag: ReleaseTag, contents: Sha256) -> str | None:
@@ -225,7 +202,22 @@ class GitHubPublisher:
         return _Draft(contents=contents, tag=tag, release=release, files=DraftFiles(self._calls, release))
 
     def _claim(self, contents: Sha256) -> tuple[ReleaseTag, bool]:
-        return claim_tag(self._calls, contents, used=self._used | self._burned, now=self._now)
+        """Find the tag that an earlier try made for these contents, or make today's next one; True if it is new."""
+        used = self._used | self._burned
+        taken = {_name_of(ref): ref for ref in _tags(self._calls, "v")}
+        for name, ref in taken.items():
+            if name not in used and is_date_tag(name) and _contents(self._calls, ref) == contents:
+                return ReleaseTag(name), False
+        rejected = 0
+        for tag in (tag for tag in date_tags(self._now) if tag not in taken and tag not in used):
+            try:
+                if _owner(self._calls, tag, contents) == contents:
+                    return tag, True
+            except RejectedError as error:
+                rejected += 1
+                if not error.burned or rejected > MOST_BURNED:
+                    raise
+        raise AssertionError  # a day has no last tag
 
     def _reconcile(self, draft: _Draft) -> tuple[RefusedWheel, ...]:
         """Make a draft have exactly the files in its manifest; return the wheels that did not arrive as sent."""

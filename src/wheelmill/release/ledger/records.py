@@ -14,9 +14,9 @@ from pydantic import AfterValidator, AwareDatetime, Field
 
 from wheelmill.names import RUN_NUMBER, ProjectName, PythonVersion, ReleaseTag, Sha256
 from wheelmill.plan.targets import Cell, KnownFailures, PastBuild, PastBuilds
-from wheelmill.release.manifest import WHEEL_FILENAME
+from wheelmill.release.manifest.rules import WHEEL_FILENAME
 from wheelmill.system.process import printable
-from wheelmill.wheel.name import WheelName
+from wheelmill.wheel.name import wheel_behind
 
 AN_HOUR: Final = timedelta(hours=1)
 """Time for which the host counts a change towards its limits."""
@@ -237,10 +237,8 @@ def of_projects(downloads: Mapping[str, int]) -> Mapping[ProjectName, int]:
     """Sum the downloads of wheels by project; sidecars do not count, as installers fetch them while resolving."""
     counts: Counter[ProjectName] = Counter()
     for filename, count in downloads.items():
-        try:
-            counts[WheelName.parse(filename).project] += count
-        except ValueError:
-            continue
+        if name := wheel_behind(filename):
+            counts[name.project] += count
     return dict(sorted(counts.items()))
 
 

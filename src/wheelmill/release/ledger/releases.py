@@ -22,7 +22,8 @@ from wheelmill.errors import ManifestError, NetworkError, ReleaseError, Wheelmil
 from wheelmill.names import PythonVersion, ReleaseTag, Sha256
 from wheelmill.release.ledger.ledger import Ledger
 from wheelmill.release.ledger.records import LedgerRelease, LedgerState, ReleasedWheel, is_date_tag
-from wheelmill.release.manifest import MANIFEST, ListedRelease, ListedWheel, manifest_from
+from wheelmill.release.manifest.record import MANIFEST, ListedRelease, ListedWheel
+from wheelmill.release.manifest.rules import manifest_from
 from wheelmill.system.files import atomic_write, sha256_of, sha256_of_bytes
 from wheelmill.system.progress import Clock, Warn
 from wheelmill.web.concurrency import in_turn
@@ -132,13 +133,13 @@ def absent_files(
     store: Releases, releases: Mapping[ReleaseTag, LedgerRelease | ListedRelease]
 ) -> dict[ReleaseTag, tuple[str, ...]]:
     """Return the wheels and sidecars that a release should have and lacks, by its tag."""
-    there = store.assets()
+    listed = store.assets()
     absent = {
         tag: tuple(
             name
             for wheel in release.wheels
             for name in (wheel.filename, wheel.filename + SIDECAR_SUFFIX)
-            if name not in there.get(tag, ())
+            if name not in listed.get(tag, ())
         )
         for tag, release in releases.items()
     }

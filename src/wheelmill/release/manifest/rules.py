@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from math import isfinite
@@ -126,12 +127,9 @@ def format_faults(source: str, faults: Iterable[Fault]) -> str:
     for path, problem in faults:
         by_path.setdefault(path, problem)
     lines = [": ".join(filter(None, (source, _key_of(path), problem))) for path, problem in by_path.items()]
-    return "\n".join(
-        [
-            *lines[:_MAX_FAULTS],
-            *([f"{source}: and {len(lines) - _MAX_FAULTS} more"] if len(lines) > _MAX_FAULTS else []),
-        ]
-    )
+    if len(lines) > _MAX_FAULTS:
+        lines[_MAX_FAULTS:] = [f"{source}: and {len(lines) - _MAX_FAULTS} more"]
+    return "\n".join(lines)
 
 
 def _key_of(path: Path) -> str:
@@ -171,8 +169,8 @@ def faults_of_wheel(wheel: ListedWheel, name: WheelName) -> list[str]:
         faults.append(f"certificate.sha256: it is the certificate of other bytes, {quoted(certificate.sha256)}")
     faults += _faults_of_evidence(certificate.evidence)
     codes = tuple(certificate.sizes.gpu_code) if certificate.sizes else ()
-    if strange := ", ".join(map(quoted, _strange(Architecture.of_code, codes))):
-        faults.append(f"certificate.sizes.gpu_code: expected a GPU architecture, not {strange}")
+    if invalid := ", ".join(map(quoted, _invalid(Architecture.of_code, codes))):
+        faults.append(f"certificate.sizes.gpu_code: expected a GPU architecture, not {invalid}")
     for key, urls in to_builtins(wheel.external or {}).items():
         faults += [f"external.{key}: expected a DepURL, not {quoted(url)}" for url in urls if not _is_dep_url(url)]
     if certificate.provenance:
@@ -254,40 +252,37 @@ def _fault_in(read: Callable[[str], SpecifierSet], text: str) -> str | None:
 
 @lru_cache(maxsize=4096)  # wheels of one run share one
 def _is_https(url: str) -> bool:
-    try:
+    with suppress(ValueError):
         return bool(_URL.fullmatch(url)) and Origin.of(url).is_secure
-    except ValueError:
-        return False
+    return False
 
 
 @lru_cache(maxsize=4096)  # wheels that were built alike have the same
 def _faults_of_evidence(evidence: ListedEvidence) -> tuple[str, ...]:
     torches = tuple(fit.torch for fit in window.torches) if (window := evidence.torch_window) else ()
     glibcs = tuple(each for each in (evidence.glibc, evidence.glibcxx) if each is not None)
-    asked = (
-        ("sass", "a GPU architecture", _strange(Architecture.of_code, evidence.sass)),
-        ("ptx", "a GPU architecture", _strange(Architecture.of_code, evidence.ptx)),
-        ("glibc", "a version", _strange(Version, glibcs)),
-        ("torch_window.torches", "a torch", _strange(TorchVersion.parse, torches)),
+    checks = (
+        ("sass", "a GPU architecture", _invalid(Architecture.of_code, evidence.sass)),
+        ("ptx", "a GPU architecture", _invalid(Architecture.of_code, evidence.ptx)),
+        ("glibc", "a version", _invalid(Version, glibcs)),
+        ("torch_window.torches", "a torch", _invalid(TorchVersion.parse, torches)),
     )
     return tuple(
         f"certificate.evidence.{key}: expected {kind}, not {', '.join(map(quoted, words))}"
-        for key, kind, words in asked
+        for key, kind, words in checks
         if words
     )
 
 
 @lru_cache(maxsize=4096)  # wheels that were built alike have the same words
-def _strange(read: Callable[[str], object], words: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(word for word in words if not _is_read_by(read, word))
-
-
-def _is_read_by(read: Callable[[str], object], word: str) -> bool:
-    try:
-        read(word)
-    except ValueError:
-        return False
-    return True
+def _invalid(read: Callable[[str], object], words: tuple[str, ...]) -> tuple[str, ...]:
+    invalid = []
+    for word in words:
+        try:
+            read(word)
+        except ValueError:
+            invalid.append(word)
+    return tuple(invalid)
 
 
 def _faults_of_provenance(made: ListedProvenance, wheel: ListedWheel, name: WheelName) -> Iterator[str]:
@@ -296,11 +291,11 @@ def _faults_of_provenance(made: ListedProvenance, wheel: ListedWheel, name: Whee
         yield f"{key}.sha256: it is the provenance of other bytes, {quoted(made.sha256)}"
     if not all(map(_SHA256.fullmatch, (made.source_sha256, *made.patches))):
         yield f"{key}: expected hashes of 64 hexadecimal digits, of the source and of patches"
-    if words := _strange(PythonVersion.parse, made.pythons):
+    if words := _invalid(PythonVersion.parse, made.pythons):
         yield f"{key}.pythons: expected Pythons, not {', '.join(map(quoted, words))}"
-    if made.driver is not None and _strange(Version, (made.driver,)):
+    if made.driver is not None and _invalid(Version, (made.driver,)):
         yield f"{key}.driver: expected the version of a driver, not {quoted(made.driver)}"
-    if words := _strange(Architecture.parse, made.architectures):
+    if words := _invalid(Architecture.parse, made.architectures):
         yield f"{key}.architectures: expected GPU architectures, not {', '.join(map(quoted, words))}"
     try:
         version = cell.exact_version
@@ -329,8 +324,8 @@ def manifest_from(content: bytes, *, source: str, now: datetime, tag: str | None
     except (DecodeError, UnicodeDecodeError, RecursionError) as error:
         kind = ManifestError if (faults := faults_of_types(content)) else ReleaseError
         raise kind("manifest-invalid", format_faults(source, faults or [((), f"it is no manifest: {error}")])) from None
-    if wrong := [*_faults_of_content(release, tag, now), *_unseen(release, content)]:
-        raise ManifestError("manifest-invalid", format_faults(source, wrong))
+    if faults := [*_faults_of_content(release, tag, now), *_unseen(release, content)]:
+        raise ManifestError("manifest-invalid", format_faults(source, faults))
     return release
 
 

@@ -22,7 +22,7 @@ from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.ledger.ledger import Ledger, Opened, write_archive
 from wheelmill.release.ledger.records import date_tags, is_like_date_tag
 from wheelmill.release.ledger.releases import ReadFiles, Releases, WantedFiles, cached_read, published
-from wheelmill.release.manifest import MANIFEST, ManifestEntry, entry_of, manifest_of
+from wheelmill.release.manifest.record import MANIFEST, ManifestEntry, entry_of, manifest_of
 from wheelmill.release.publish_lease import PublishLease
 from wheelmill.release.s3.bucket import Bucket
 from wheelmill.release.store import (

@@ -15,7 +15,7 @@ from wheelmill.client.choose.explain import explain
 from wheelmill.client.choose.resolve import resolve
 from wheelmill.client.records import Resolution, Search, WheelInspection
 from wheelmill.names import Architecture, CudaVersion, Gpu, ReleaseTag, Sha256, TorchVersion, project_version
-from wheelmill.release.manifest import ManifestEntry, manifest_bytes, manifest_of
+from wheelmill.release.manifest.record import ManifestEntry, manifest_bytes, manifest_of
 from wheelmill.smoke.verdict import Certificate, Evidence
 
 WHEEL = "demo-1.1+cu128torch2.8-cp312-cp312-linux_x86_64.whl"

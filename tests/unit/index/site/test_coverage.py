@@ -4,8 +4,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from html import unescape
 
-from tests.unit.index.conftest import Release
-from tests.unit.index.site.test_pages import HOSTILE, catalogue, people
+from tests.unit.index.conftest import Release, people
+from tests.unit.index.site.test_pages import HOSTILE, catalogue
 from tests.unit.plan.examples import ARM, CONFIG, CUDA_13, DEMO, PY_12, PY_13T, TORCH_9, TORCH_11, V1, X86
 from tests.unit.release.conftest import NOW
 from wheelmill.build.provenance import identity_of, inputs_of, known_failures
@@ -28,7 +28,7 @@ from wheelmill.index.tree import Catalogue
 from wheelmill.names import CudaVersion, Platform, ProjectName, Sha256, StableTorch, TorchVersion, project_name
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import BuildTarget, Filters, KnownFailure, KnownFailures, Obstacle, Skip
-from wheelmill.release.manifest import ListedRelease
+from wheelmill.release.manifest.record import ListedRelease
 
 BUILT = "demo-1.0+cu130torch2.11-cp312-cp312-manylinux_2_28_x86_64.whl"
 NOTHING: KnownFailures = {}

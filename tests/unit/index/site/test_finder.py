@@ -1,10 +1,11 @@
 """What the finder searches."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from msgspec import structs
 
-from tests.unit.index.conftest import EVERY_KIND, Release
+from tests.unit.index.conftest import EVERY_KIND, Release, with_evidence
 from tests.unit.plan.examples import CONFIG, CUDA_13, DEMO, PLAIN
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.site.finder import EMPTY_CATALOGUE, FinderData, ProjectWheels, finder_data
@@ -13,14 +14,14 @@ from wheelmill.index.tree import Catalogue
 from wheelmill.names import PythonVersion, TorchVersion, project_name
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import Filters
-from wheelmill.release.manifest import ListedRelease
+from wheelmill.release.manifest.record import ListedRelease
 
 TORCHES = {CUDA_13: [TorchVersion(2, minor) for minor in (9, 10, 11)]}
 TOP = project_name("top")
 CATALOGUE = Catalogue(packages=CONFIG.packages, plan=make_plan(CONFIG, Filters(), {}), drivers={CUDA_13: "580.65.06"})
 
 
-def data(manifests: tuple[ListedRelease, ...], catalogue: Catalogue = EMPTY_CATALOGUE) -> FinderData:
+def data(manifests: Sequence[ListedRelease], catalogue: Catalogue = EMPTY_CATALOGUE) -> FinderData:
     site = site_of_releases(manifests, "", torches=TORCHES)
     groups = {project: wheel_groups(files) for project, files in site.projects.items()}
     return finder_data(groups, site.torches, catalogue)
@@ -109,11 +110,7 @@ def test_wheels_that_differ_in_python_share_a_row(release: Release) -> None:
 
 
 def test_machine_code_and_portable_code_are_told_apart(release: Release) -> None:
-    (manifest,) = release(EVERY_KIND[0])
-    (entry,) = manifest.wheels
-    evidence = replace(entry.certificate.evidence, sass=("sm_120", "sm_90a"), ptx=("compute_120",))
-    entry = structs.replace(entry, certificate=structs.replace(entry.certificate, evidence=evidence))
-    found = data((structs.replace(manifest, wheels=(entry,)),))
+    found = data(with_evidence(release(EVERY_KIND[0]), sass=("sm_120", "sm_90a"), ptx=("compute_120",)))
     (code,) = found["wheels"]["demo"]["code"]
     assert (code["sass"], code["ptx"]) == (["9.0a", "12.0"], ["12.0"])
     runs = {gpu: how for gpu, how in code["runs"].items() if how}
@@ -121,11 +118,7 @@ def test_machine_code_and_portable_code_are_told_apart(release: Release) -> None
 
 
 def test_of_wheels_that_nobody_looked_into_no_gpu_is_known(release: Release) -> None:
-    (manifest,) = release(EVERY_KIND[0])
-    (entry,) = manifest.wheels
-    evidence = replace(entry.certificate.evidence, sass=(), ptx=())
-    entry = structs.replace(entry, certificate=structs.replace(entry.certificate, evidence=evidence))
-    (code,) = data((structs.replace(manifest, wheels=(entry,)),))["wheels"]["demo"]["code"]
+    (code,) = data(with_evidence(release(EVERY_KIND[0]), sass=(), ptx=()))["wheels"]["demo"]["code"]
     assert code["runs"] == {}
 
 

@@ -2,6 +2,7 @@
 
 import json
 import xml.etree.ElementTree as ET
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, timedelta
 from html import escape
@@ -12,17 +13,17 @@ import feedparser
 import jsonschema
 import pytest
 
-from tests.unit.index.conftest import EVERY_KIND, Release
-from tests.unit.index.site.test_pages import catalogue, people
+from tests.unit.index.conftest import EVERY_KIND, Release, people
+from tests.unit.index.site.test_pages import catalogue
 from tests.unit.plan.examples import DEMO
 from tests.unit.release.conftest import NOW
 from wheelmill.config.model.files import Listing, Yanked
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.site.news import SHOWN, Badge, History, badge_of, histories_of, news_of
-from wheelmill.index.site.pages import site_pages
 from wheelmill.index.site.wheels import wheel_groups
 from wheelmill.index.tree import SiteAddress
-from wheelmill.names import CudaVersion, TorchVersion, project_name
+from wheelmill.names import CudaVersion, ProjectName, TorchVersion
+from wheelmill.release.manifest.record import ListedRelease
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 SITE = "https://example.org/wheels/"
@@ -32,8 +33,8 @@ STORE = "https://example.org/releases"
 def feeds(release: Release, site_url: str = SITE) -> dict[str, bytes]:
     release(*EVERY_KIND[:2], now=NOW - timedelta(days=1))
     manifests = release(EVERY_KIND[3])
-    pages = site_pages(site_of_releases(manifests, STORE), address=SiteAddress(url=site_url))
-    return {path: b"".join(content) for path, content in pages if path.endswith("feed.xml")}
+    pages = people(site_of_releases(manifests, STORE), address=SiteAddress(url=site_url))
+    return {path: content for path, content in pages.items() if path.endswith("feed.xml")}
 
 
 def test_a_reader_finds_what_was_published_the_newest_first(release: Release) -> None:
@@ -75,8 +76,8 @@ def test_a_feed_has_all_that_its_specification_requires(release: Release) -> Non
 def test_an_identity_stays_where_the_site_moves_and_more_is_published(release: Release) -> None:
     before = feedparser.parse(feeds(release, "https://old.example.org/")["news/feed.xml"])
     manifests = release(EVERY_KIND[2], now=NOW + timedelta(hours=1))
-    pages = dict(site_pages(site_of_releases(manifests, STORE), address=SiteAddress(url=SITE)))
-    after = feedparser.parse(b"".join(pages["news/feed.xml"]))
+    pages = people(site_of_releases(manifests, STORE), address=SiteAddress(url=SITE))
+    after = feedparser.parse(pages["news/feed.xml"])
     assert after.feed.id == before.feed.id
     assert [entry.id for entry in after.entries][1:] == [entry.id for entry in before.entries]
 
@@ -120,7 +121,8 @@ def test_every_page_names_the_feed_and_says_what_it_is(path: str, release: Relea
 
 
 SVG = "{http://www.w3.org/2000/svg}"
-COUNTS = {date(2026, 11, 22): {DEMO: 10}, date(2026, 11, 29): {DEMO: 1234}}
+Counts = Mapping[date, Mapping[ProjectName, int]]
+COUNTS: Counts = {date(2026, 11, 22): {DEMO: 10}, date(2026, 11, 29): {DEMO: 1234}}
 
 
 def curves(history: History) -> list[list[tuple[float, float]]]:
@@ -131,18 +133,19 @@ def curves(history: History) -> list[list[tuple[float, float]]]:
     ]
 
 
+def history_of(manifests: tuple[ListedRelease, ...], counts: Counts = COUNTS) -> History:
+    return histories_of({DEMO: wheel_groups(site_of_releases(manifests, "").projects[DEMO])}, counts)[DEMO]
+
+
 def test_wheels_are_added_up_by_the_day(release: Release) -> None:
     release(*EVERY_KIND[:2], now=NOW - timedelta(days=3))
-    site = site_of_releases(release(EVERY_KIND[2]), "")
-    history = histories_of({DEMO: wheel_groups(site.projects[DEMO])}, COUNTS)[DEMO]
+    history = history_of(release(EVERY_KIND[2]))
     assert history.wheels == ((date(2026, 11, 18), 2), (date(2026, 11, 21), 3))
     assert history.words == ("3 wheels", "1,234 downloads until 2026-11-29")
 
 
 def test_the_curves_span_all_days_and_do_not_fall(release: Release) -> None:
-    site = site_of_releases(release(*EVERY_KIND[:2]), "")
-    history = histories_of({DEMO: wheel_groups(site.projects[DEMO])}, COUNTS)[DEMO]
-    wheels, downloads = curves(history)
+    wheels, downloads = curves(history_of(release(*EVERY_KIND[:2])))
     assert (wheels[0][0], wheels[-1][0], downloads[-1][0]) == (0, 360, 360)
     assert downloads[0][0] == 80  # the third of ten days
     for curve in (wheels, downloads):
@@ -151,8 +154,7 @@ def test_the_curves_span_all_days_and_do_not_fall(release: Release) -> None:
 
 
 def test_where_nobody_asked_for_downloads_there_is_no_curve_of_them(release: Release) -> None:
-    site = site_of_releases(release(*EVERY_KIND[:1]), "")
-    history = histories_of({DEMO: wheel_groups(site.projects[DEMO])}, {})[DEMO]
+    history = history_of(release(EVERY_KIND[0]), {})
     assert history.words == ("1 wheel",)
     assert len(curves(history)) == 1
 
@@ -174,7 +176,6 @@ def test_the_page_of_a_package_shows_it_and_says_the_same_in_words(release: Rele
     assert "packages/plain/history.svg" not in pages
 
 
-DEMO = project_name("demo")
 ENDPOINT: Final = {
     "type": "object",
     "required": ["schemaVersion", "label", "message"],

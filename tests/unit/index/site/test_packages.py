@@ -7,13 +7,12 @@ from html import unescape
 
 import pytest
 
-from tests.unit.index.conftest import Release
+from tests.unit.index.conftest import Release, people
 from tests.unit.plan.examples import CONFIG, DEMO, PLAIN
 from wheelmill.config.model.package import NameElsewhere
 from wheelmill.config.model.package_parts import Aliases, GitSource
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.site.finder import finder_data
-from wheelmill.index.site.pages import site_pages
 from wheelmill.index.site.wheels import wheel_groups
 from wheelmill.index.tree import Catalogue, Site
 from wheelmill.names import CudaVersion, Platform, ProjectName, TorchVersion
@@ -36,16 +35,17 @@ def catalogue(**claims: NameElsewhere | None) -> Catalogue:
 
 def commands(site: Site, known: Catalogue | None, project: str = "demo") -> list[str]:
     """What a page of a package tells people to type."""
-    pages = {path: b"".join(pieces).decode() for path, pieces in site_pages(site, known)}
-    shown = re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", pages[f"packages/{project}/index.html"], re.DOTALL)
-    assert "--extra-index-url" not in pages["index.html"]
+    pages = people(site, known)
+    page = pages[f"packages/{project}/index.html"].decode()
+    shown = re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", page, re.DOTALL)
+    assert b"--extra-index-url" not in pages["index.html"]
     return [line for text in shown if "badge.svg" not in text for line in unescape(text).splitlines()]
 
 
-@pytest.mark.parametrize("claim", ["other", "absent", None])
-def test_a_name_that_others_may_have_is_of_this_index_alone(claim: NameElsewhere | None, release: Release) -> None:
+@pytest.mark.parametrize("known", [catalogue(demo=claim) for claim in ("other", "absent", None)] + [None])
+def test_a_name_that_others_may_have_is_of_this_index_alone(known: Catalogue | None, release: Release) -> None:
     site = site_of_releases(release(WHEEL, requires=REQUIRES[:3]), "")
-    assert commands(site, catalogue(demo=claim)) == [
+    assert commands(site, known) == [
         "pip install 'einops>=0.8; python_version < \"3.13\"'",
         "pip install --index-url ADDRESS --no-deps demo==1.0+cu130torch2.11",
     ]
@@ -73,11 +73,6 @@ def test_wheels_of_no_tree_are_pinned_by_their_label(release: Release) -> None:
     assert only == "pip install --extra-index-url ADDRESS --only-binary demo demo==1.0+cu13"
 
 
-def test_wheels_of_which_no_entry_tells_are_asked_of_this_index_alone(release: Release) -> None:
-    (only,) = commands(site_of_releases(release(WHEEL), ""), None)
-    assert only == "pip install --index-url ADDRESS --no-deps demo==1.0+cu130torch2.11"
-
-
 @pytest.mark.parametrize("claim", ["same", "other"])
 @pytest.mark.parametrize("cuda", [CudaVersion(12, 6), CudaVersion(13, 0)])
 def test_torch_comes_first_from_its_own_index_where_the_package_index_has_another_build(
@@ -91,9 +86,9 @@ def test_torch_comes_first_from_its_own_index_where_the_package_index_has_anothe
     known = replace(catalogue(demo=claim), torch_url=torch_url)
     of_torch = ["pip install --index-url 'https://h.example/a&b/cu126' 'torch==2.11.*'"] * (cuda.major == 12)
     assert commands(site, known)[:-1] == of_torch
-    pages = {path: b"".join(pieces).decode() for path, pieces in site_pages(site, known)}
+    pages = people(site, known)
     for page in (f"packages/demo/1.0/{cuda.tag}torch2.11/index.html", "packages/demo/1.0/index.html"):
-        assert re.findall(r"pip install --index-url 'https.*", unescape(pages[page])) == of_torch
+        assert re.findall(r"pip install --index-url 'https.*", unescape(pages[page].decode())) == of_torch
     found = finder_data({DEMO: wheel_groups(site.projects[DEMO])}, {}, known)["torch_sources"]
     wanted = {"linux_x86_64 12.6 2.11": ("torch==2.11.*", "https://h.example/a&b/cu126")}
     assert found == (wanted if of_torch else {})
@@ -121,15 +116,15 @@ def test_a_package_that_requires_such_a_name_is_asked_of_this_index_alone_too(re
 
 def test_pages_say_whose_the_name_is(release: Release) -> None:
     site = site_of_releases(release(WHEEL), "")
-    pages = {path: b"".join(pieces).decode() for path, pieces in site_pages(site, catalogue(demo="other"))}
-    assert "PyPI has another project named demo." in pages["packages/demo/index.html"]
+    pages = people(site, catalogue(demo="other"))
+    assert b"PyPI has another project named demo." in pages["packages/demo/index.html"]
 
 
 def test_the_first_page_groups_packages_by_what_they_are_for(release: Release) -> None:
     packages = dict(CONFIG.packages) | {DEMO: replace(CONFIG.packages[DEMO], tags=("3d", "graph"))}
     known = Catalogue(packages=packages, plan=Plan(targets=(), skips=()), drivers={})
     site = site_of_releases(release(WHEEL, "plain-2.0+cu130-cp312-cp312-manylinux_2_28_x86_64.whl"), "")
-    first = {path: b"".join(pieces).decode() for path, pieces in site_pages(site, known)}["index.html"]
+    first = people(site, known)["index.html"].decode()
     assert re.findall(r"<h3>(3D|Graphs|Others)</h3>|<li><a href=\"packages/(\w+)/\"", first) == [
         ("3D", ""),
         ("", DEMO),
@@ -143,6 +138,6 @@ def test_a_page_names_the_aliases_that_say_the_cuda(release: Release) -> None:
     known = catalogue(demo="other")
     aliases = Aliases(suffix=True, extras=ProjectName("demo-gpu"))
     named = replace(known, packages={DEMO: replace(known.packages[DEMO], aliases=aliases)})
-    shown = {path: b"".join(pieces).decode() for path, pieces in site_pages(site, named)}["packages/demo/index.html"]
+    shown = people(site, named)["packages/demo/index.html"].decode()
     names = ("demo-cu12", "demo-cu13", "demo-gpu[cuda12]", "demo-gpu[cuda13]")
     assert f"names that say the CUDA: {', '.join(f'<code>{name}</code>' for name in names)}." in shown

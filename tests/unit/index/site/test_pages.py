@@ -15,15 +15,15 @@ from msgspec import structs
 
 from tests.commands import ROOT
 from tests.refusals import coded
-from tests.unit.index.conftest import EVERY_KIND, Release, rendered
+from tests.unit.index.conftest import EVERY_KIND, Release, people, rendered, with_evidence
 from tests.unit.plan.examples import CONFIG
 from wheelmill.config.model.config import Config
 from wheelmill.config.model.files import Listing, Status, StatusEntry, Yanked
 from wheelmill.errors import SiteError
 from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.index.site.packages import runs_of
-from wheelmill.index.site.pages import pages_of_documents, site_pages, with_sitemap
-from wheelmill.index.tree import Catalogue, Site, SiteAddress
+from wheelmill.index.site.pages import pages_of_documents, with_sitemap
+from wheelmill.index.tree import Catalogue, SiteAddress
 from wheelmill.index.write import write_site
 from wheelmill.names import ProjectName, TorchVersion, project_name
 from wheelmill.plan.matrix import make_plan
@@ -40,11 +40,6 @@ OTHER_PYTHONS = tuple(
 )
 """Equal versions, written differently, of which each has a Python of its own."""
 HOSTILE = "</script><script>alert(1)</script>'\"><img src=x onerror=alert(1)>{{ 7 * 7 }}"
-
-
-def people(site: Site, catalogue: Catalogue | None = None) -> dict[str, bytes]:
-    """Every page for people, whole."""
-    return {path: b"".join(pieces) for path, pieces in site_pages(site, catalogue)}
 
 
 def catalogue(config: Config = CONFIG) -> Catalogue:
@@ -68,12 +63,8 @@ def test_a_hostile_description_stays_text(release: Release) -> None:
 
 
 def test_hostile_reasons_and_evidence_stay_text(release: Release) -> None:
-    (manifest,) = release(EVERY_KIND[0])
-    (entry,) = manifest.wheels
-    evidence = replace(entry.certificate.evidence, needed=(HOSTILE,))
-    entry = structs.replace(entry, certificate=structs.replace(entry.certificate, evidence=evidence))
     package = replace(CONFIG.packages[DEMO], redistributable=False, licence=HOSTILE)
-    site = site_of_releases((structs.replace(manifest, wheels=(entry,)),), "")
+    site = site_of_releases(with_evidence(release(EVERY_KIND[0]), needed=(HOSTILE,)), "")
     planned = catalogue(replace(CONFIG, packages={DEMO: package}))
     text = people(site, planned)["packages/demo/index.html"].decode()
     assert unescape(text).count(HOSTILE) >= 3
@@ -184,9 +175,9 @@ def test_the_status_of_a_project_is_shown(release: Release) -> None:
 
 
 def test_an_empty_index_has_a_first_page() -> None:
-    pages = people(site_of_releases([], ""))
-    assert "There are no wheels here yet." in pages["index.html"].decode()
-    assert 'id="finder"' not in pages["index.html"].decode()
+    page = people(site_of_releases([], ""))["index.html"].decode()
+    assert "There are no wheels here yet." in page
+    assert 'id="finder"' not in page
 
 
 def test_an_index_with_nothing_but_a_plan_fits_a_screen_and_leads_its_owner_on() -> None:
@@ -194,12 +185,12 @@ def test_an_index_with_nothing_but_a_plan_fits_a_screen_and_leads_its_owner_on()
     site, packages = site_of_releases([], ""), dict(CONFIG.packages)
     private = project_name("plain")
     packages[private] = replace(packages[private], redistributable=False)
-    pages = dict(site_pages(site, catalogue(replace(CONFIG, packages=packages)), address=address))
-    first = b"".join(pages["index.html"]).decode()
+    pages = people(site, catalogue(replace(CONFIG, packages=packages)), address=address)
+    first = pages["index.html"].decode()
     assert "https://github.com/me/wheels/actions/workflows/wheels.yml" in first
     assert f"{len(packages) - 1} package" in first
     assert re.search(r"By their licence[^<]*<a href=\"packages/plain/\">plain</a>\.", first)
-    page = b"".join(pages["packages/demo/index.html"]).decode()
+    page = pages["packages/demo/index.html"].decode()
     assert page.index("<summary>What is planned</summary>") < page.index('<table class="grid">')
 
 
@@ -292,12 +283,11 @@ def test_a_folder_that_sphinx_did_not_write_is_refused(rendered_documents: Path,
 
 def test_every_page_leads_to_the_documents_where_there_are_some(release: Release, rendered_documents: Path) -> None:
     site = site_of_releases(release(*EVERY_KIND), "")
-    with_them = {path: b"".join(pieces) for path, pieces in site_pages(site, documents=rendered_documents)}
+    with_them = people(site, documents=rendered_documents)
     assert b'<a href="./docs/">Docs</a>' in with_them["index.html"]
     assert b'<a href="../../docs/">Docs</a>' in with_them["packages/demo/index.html"]
     assert with_them["docs/index.html"] == b"index.html"
-    without = {path: b"".join(pieces) for path, pieces in site_pages(site)}
-    assert [path for path, content in without.items() if b"docs/" in content or path.startswith("docs/")] == []
+    assert [path for path, content in people(site).items() if b"docs/" in content or path.startswith("docs/")] == []
 
 
 LOC = "{http://www.sitemaps.org/schemas/sitemap/0.9}loc"
@@ -309,8 +299,7 @@ def listed(pages: dict[str, bytes]) -> list[str]:
 
 def test_it_lists_every_page_for_people(release: Release) -> None:
     address = SiteAddress(url="https://example.org/wheels/")
-    pages = site_pages(site_of_releases(release(*EVERY_KIND), ""), address=address)
-    found = {path: b"".join(content) for path, content in pages}
+    found = people(site_of_releases(release(*EVERY_KIND), ""), address=address)
     addresses = listed(found)
     assert addresses[0] == "https://example.org/wheels/"
     assert "https://example.org/wheels/packages/demo/" in addresses
@@ -323,12 +312,9 @@ def test_who_lacks_a_package_is_led_to_the_form_of_who_makes_the_site(release: R
     link = f'<a href="https://github.com/me/wheels/issues/new?template={form.name}">'.encode()
     for repository in ("https://github.com/me/wheels", ""):
         address = SiteAddress(repository=repository)
-        pages = dict(site_pages(site_of_releases(release(EVERY_KIND[0]), ""), address=address))
-        assert (link in b"".join(pages["index.html"])) == bool(repository)
-
-
-def test_without_an_address_there_is_none(release: Release) -> None:
-    assert "sitemap.xml" not in dict(site_pages(site_of_releases(release(EVERY_KIND[0]), "")))
+        pages = people(site_of_releases(release(EVERY_KIND[0]), ""), address=address)
+        assert (link in pages["index.html"]) == bool(repository)
+        assert "sitemap.xml" not in pages
 
 
 @pytest.mark.parametrize("most", [50, pytest.param(50_000, marks=pytest.mark.nightly)])

@@ -7,8 +7,8 @@ from urllib.parse import urljoin
 import pytest
 
 from tests.site_of_many import site_of_many
+from tests.unit.index.conftest import people
 from tests.unit.index.site.test_pages import described
-from wheelmill.index.site.pages import site_pages
 from wheelmill.index.tree import Site
 from wheelmill.names import project_name
 
@@ -27,8 +27,7 @@ def site(request: pytest.FixtureRequest) -> Site:
 
 @pytest.fixture(scope="module")
 def pages(site: Site) -> dict[str, bytes]:
-    described_site = site_pages(site, described(DEMO, "A project", "MIT"))
-    return {path: b"".join(pieces) for path, pieces in described_site}
+    return people(site, described(DEMO, "A project", "MIT"))
 
 
 class Counter(HTMLParser):

@@ -10,13 +10,12 @@ from msgspec import structs
 
 from tests.site_of_many import site_of_many
 from tests.unit.build.conftest import PROVENANCE
-from tests.unit.index.conftest import EVERY_KIND, Release
-from tests.unit.index.site.test_pages import people
+from tests.unit.index.conftest import EVERY_KIND, Release, people
 from wheelmill.build.provenance import Provenance
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.site.wheel_pages import build_facts, build_key, evidence_facts, external_facts
 from wheelmill.names import project_name
-from wheelmill.release.manifest import External, ListedCertificate, ListedProvenance, ListedRelease
+from wheelmill.release.manifest.record import External, ListedCertificate, ListedProvenance, ListedRelease
 from wheelmill.smoke.verdict import ListedRoom
 from wheelmill.system.records import record_bytes
 from wheelmill.wheel.build_facts import SourceFacts

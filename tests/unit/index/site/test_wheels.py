@@ -7,7 +7,7 @@ from tests.unit.index.conftest import Release
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.site.wheels import Pythons, WheelGroup, pythons_of, wheel_groups
 from wheelmill.names import PythonVersion
-from wheelmill.release.manifest import ListedRelease
+from wheelmill.release.manifest.record import ListedRelease
 from wheelmill.wheel.name import read_tags
 
 

@@ -1,14 +1,18 @@
 """A GitHub server, a store on it, and a clock that both go by."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.github_server import REPOSITORY, GitHub, serving
-from tests.unit.release.conftest import NOW
-from wheelmill.release.github import GitHubStore, Repository
-from wheelmill.release.github.api import Pace
+from tests.unit.release.conftest import NOW, certified_wheel
+from wheelmill.release.github.api import Pace, Repository
+from wheelmill.release.github.store import GitHubStore
+from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.progress import Clock
+
+NAMES = tuple(f"demo-1.{number}+cu130-cp311-cp311-manylinux_2_28_x86_64.whl" for number in range(4))
 
 
 class FakeClock:
@@ -29,6 +33,12 @@ class FakeClock:
 @pytest.fixture
 def clock() -> FakeClock:
     return FakeClock()
+
+
+@pytest.fixture
+def wheels(tmp_path: Path) -> list[TestedWheel]:
+    """Wheels of `NAMES`."""
+    return [certified_wheel(tmp_path / name) for name in NAMES]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Calls wait when GitHub says so, and say what went wrong."""
+"""Calls wait when GitHub says so, and say what went wrong. Which repository, and on which server."""
 
 import io
 import json
@@ -15,9 +15,8 @@ from tests.progress import RecordedProgress
 from tests.refusals import coded
 from tests.releases import NOW, stopped_at
 from tests.unit.release.github.conftest import FakeClock
-from wheelmill.errors import NetworkError, RejectedError, ReleaseError
-from wheelmill.release.github import Repository
-from wheelmill.release.github.api import Calls, Pace
+from wheelmill.errors import NetworkError, RejectedError, ReleaseError, UsageError
+from wheelmill.release.github.api import Calls, Pace, Repository
 from wheelmill.release.github.drafts import all_releases
 from wheelmill.system.progress import QUIET, Clock, Progress
 from wheelmill.web.transport import PATIENT
@@ -94,18 +93,16 @@ def test_slow_releases_are_listed_in_smaller_pages_at_once(calls: Calls, github:
     assert clock.waited == []
 
 
-def test_waits_grow_and_end(calls: Calls, github: GitHub, clock: FakeClock) -> None:
-    answering(github, *[(403, {}, SECONDARY)] * 100)
-    with pytest.raises(ReleaseError, check=coded("github-pause")):
+@pytest.mark.parametrize(
+    ("headers", "fact", "waited"), [({}, "", [60, 60, 120, 240, 480, 960]), ({"Retry-After": "86400"}, "86400", [])]
+)
+def test_waits_grow_and_end(
+    calls: Calls, github: GitHub, clock: FakeClock, *, headers: dict[str, str], fact: str, waited: list[float]
+) -> None:
+    answering(github, *[(403, headers, SECONDARY)] * 100)
+    with pytest.raises(ReleaseError, check=coded("github-pause", fact)):
         list(all_releases(calls))
-    assert clock.waited == [60, 60, 120, 240, 480, 960]
-
-
-def test_too_long_a_wait_is_an_error(calls: Calls, github: GitHub, clock: FakeClock) -> None:
-    answering(github, (403, {"Retry-After": "86400"}, SECONDARY))
-    with pytest.raises(ReleaseError, check=coded("github-pause", "86400")):
-        list(all_releases(calls))
-    assert clock.waited == []
+    assert clock.waited == waited
 
 
 def test_reading_is_tried_again(calls: Calls, github: GitHub, clock: FakeClock) -> None:
@@ -168,16 +165,10 @@ def test_an_answer_that_lacks_what_is_asked_of_it_later_is_an_outage(github: Git
         assert calls.read("listing tags", lambda: list(calls.repository.get_git_matching_refs("tags/v")))[0].ref
 
 
-@pytest.mark.parametrize("answer", [{"tag_name": "v1"}, ["v1"], [[]]])
-def test_a_list_of_anything_but_releases_is_told(calls: Calls, github: GitHub, answer: Any) -> None:
-    answering(github, (200, {}, answer))
+@pytest.mark.parametrize(("status", "answer"), [(200, {"tag_name": "v1"}), (200, ["v1"]), (200, [[]]), (422, [None])])
+def test_a_list_of_anything_but_releases_is_told(calls: Calls, github: GitHub, status: int, answer: Any) -> None:
+    answering(github, (status, {}, answer))
     with pytest.raises(NetworkError, check=coded("github-unreadable", "releases")):
-        list(all_releases(calls))
-
-
-def test_a_refusal_that_is_none_of_githubs_is_an_outage(calls: Calls, github: GitHub) -> None:
-    answering(github, (422, {}, [None]))
-    with pytest.raises(NetworkError, check=coded("github-unreadable")):
         list(all_releases(calls))
 
 
@@ -251,3 +242,31 @@ def test_every_process_may_use_pygithub_in_its_own_way(github: GitHub) -> None:
     own = pygithub.Github().requester
     assert type(own) is Requester
     assert own._Requester__httpsConnectionClass is HTTPSRequestsConnectionClass  # type: ignore[attr-defined]  # noqa: SLF001 - what was replaced before
+
+
+def test_a_job_on_github_needs_nothing_set() -> None:
+    repository = Repository.parse("octo/wheels", {})
+    assert (repository.api_url, repository.token) == ("https://api.github.com", None)
+    wheel = "demo-1.0+cu130-py3-none-any.whl"
+    assert repository.download("v2026-11-21", wheel) == (
+        "https://github.com/octo/wheels/releases/download/v2026-11-21/demo-1.0%2Bcu130-py3-none-any.whl"
+    )
+
+
+def test_the_variables_of_a_job_lead_to_another_server() -> None:
+    environment = {
+        "GITHUB_API_URL": "https://ghe.test/api/v3",
+        "GITHUB_SERVER_URL": "https://ghe.test/",
+        "GITHUB_TOKEN": "t",
+    }
+    repository = Repository.parse("octo/wheels", environment)
+    assert repository.api_url == "https://ghe.test/api/v3"
+    assert repository.downloads == "https://ghe.test/octo/wheels/releases/download"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "octo", "octo/", "/wheels", "octo/..", "../wheels", "octo/a/b", "octo/a?b", "octo/$(id)"]
+)
+def test_what_is_no_repository_is_a_usage_error(text: str) -> None:
+    with pytest.raises(UsageError, check=coded("repository-invalid")):
+        Repository.parse(text, {})

@@ -7,10 +7,10 @@ from msgspec import structs
 
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.names import ReleaseTag
-from wheelmill.release.github import Repository
+from wheelmill.release.github.api import Repository
 from wheelmill.release.github.drafts import body_of, title_of
 from wheelmill.release.github.store import MAX_WHEELS
-from wheelmill.release.manifest import Manifest, entry_of, manifest_of
+from wheelmill.release.manifest.record import Manifest, entry_of, manifest_of
 
 REPOSITORY = Repository(full_name="octo/wheels")
 TAG = ReleaseTag("v2026-11-21")

@@ -12,7 +12,7 @@ from tests.github_server import Answer, Call, GitHub
 from tests.progress import RecordedProgress
 from tests.refusals import coded
 from tests.unit.release.conftest import NOW, certified_wheel
-from tests.unit.release.github.conftest import FakeClock, store_on
+from tests.unit.release.github.conftest import NAMES, FakeClock, store_on
 from wheelmill.errors import ReleaseError
 from wheelmill.release.github.store import GitHubStore
 from wheelmill.release.ledger.records import Lease, LedgerState
@@ -21,13 +21,6 @@ from wheelmill.release.publish_lease import CHANGES_AN_HOUR, PUBLISHING, STALE, 
 from wheelmill.release.store import Publication
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.progress import QUIET, Clock
-
-NAMES = tuple(f"demo-1.{number}-py3-none-any.whl" for number in range(4))
-
-
-@pytest.fixture
-def wheels(tmp_path: Path) -> list[TestedWheel]:
-    return [certified_wheel(tmp_path / name) for name in NAMES]
 
 
 class SharedClock(FakeClock):

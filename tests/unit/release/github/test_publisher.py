@@ -1,26 +1,18 @@
 """Tags that cannot be had, and drafts that were left."""
 
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
 from tests.github_server import GitHub, Release
 from tests.refusals import coded
-from tests.unit.release.conftest import NOW, certified_wheel
+from tests.unit.release.conftest import NOW
 from tests.unit.release.github.conftest import FakeClock, store_on
 from wheelmill.errors import RejectedError, ReleaseError
 from wheelmill.release.github.store import GitHubStore
 from wheelmill.release.publish import publish
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.progress import QUIET
-
-NAMES = tuple(f"demo-1.{number}-py3-none-any.whl" for number in range(2))
-
-
-@pytest.fixture
-def wheels(tmp_path: Path) -> list[TestedWheel]:
-    return [certified_wheel(tmp_path / name) for name in NAMES]
 
 
 def removed_by_its_owner(github: GitHub, *, tag: bool) -> None:

@@ -1,4 +1,4 @@
-"""A release on GitHub is a draft until it is whole, and is never touched afterwards."""
+"""A release on GitHub is a draft until it is whole, and never touched later. What GitHub cannot take is not sent."""
 
 import json
 import re
@@ -12,26 +12,23 @@ from tests.github_server import HEAD, REPOSITORY, Answer, Asset, Call, Fault, Gi
 from tests.refusals import coded
 from tests.releases import NOW, manifests_in, stopped_at
 from tests.unit.release.conftest import certified_wheel
-from tests.unit.release.github.conftest import FakeClock, store_on
+from tests.unit.release.github.conftest import NAMES, FakeClock, store_on
 from wheelmill.errors import NetworkError, ReleaseError, UsageError
+from wheelmill.names import Sha256
 from wheelmill.release import store as store_module
-from wheelmill.release.github import GitHubStore, Repository
-from wheelmill.release.github.api import Pace
-from wheelmill.release.github.store import MAX_WHEELS
-from wheelmill.release.manifest import MANIFEST, listed_of, manifest_bytes
+from wheelmill.release.github.api import Pace, Repository
+from wheelmill.release.github.store import MAX_WHEELS, GitHubStore
+from wheelmill.release.manifest.record import MANIFEST, manifest_bytes
+from wheelmill.release.manifest.rules import listed_of
 from wheelmill.release.publish import publish
 from wheelmill.release.publish_lease import CHANGES_AN_HOUR
 from wheelmill.release.store import Quotas
 from wheelmill.smoke.verdict import TestedWheel
+from wheelmill.wheel.archive import MAX_WHEEL
+from wheelmill.wheel.name import WheelFile
 
-NAMES = tuple(f"demo-1.{number}+cu130-cp311-cp311-manylinux_2_28_x86_64.whl" for number in range(4))
 ENDS = ("", ".metadata", ".cdx.json")
 """What a wheel's own name ends in, and what lies beside it."""
-
-
-@pytest.fixture
-def wheels(tmp_path: Path) -> list[TestedWheel]:
-    return [certified_wheel(tmp_path / name) for name in NAMES]
 
 
 def test_a_release_has_wheels_and_manifest(store: GitHubStore, github: GitHub, wheels: list[TestedWheel]) -> None:
@@ -290,3 +287,41 @@ def test_an_index_links_to_the_downloads(store: GitHubStore, github: GitHub, tmp
 def test_a_runs_end_is_asked_for_and_unknown_of_a_missing_run(store: GitHubStore, github: GitHub) -> None:
     github.runs = {"1": "completed", "2": "in_progress"}
     assert [store.is_over(run) for run in ("1", "2", "3")] == [True, False, None]
+
+
+STORE = GitHubStore(repository=Repository(full_name="octo/wheels"), pace=Pace(stopped_at(NOW)))
+
+
+def wheel(tags: str, *, version: str = "1.0+cu130torch2.11", size: int = 1) -> WheelFile:
+    return WheelFile(path=Path(f"demo-{version}-{tags}.whl"), sha256=Sha256("0" * 64), size=size)
+
+
+@pytest.mark.parametrize(
+    "taken",
+    [
+        wheel("cp312-cp312-manylinux_2_28_x86_64"),
+        wheel("cp312-cp312-manylinux_2_17_x86_64.manylinux2014_x86_64"),
+        wheel("cp39-abi3-manylinux_2_28_aarch64"),
+        wheel("py3-none-any", size=MAX_WHEEL - 1),
+    ],
+)
+def test_the_published_policy_and_older_are_taken_below_two_gibibytes(taken: WheelFile) -> None:
+    assert STORE.reason_to_refuse(taken) is None
+
+
+POLICY = "published wheels are for manylinux_2_28 or older"
+
+
+@pytest.mark.parametrize(
+    ("refused", "reason"),
+    [
+        *(
+            (wheel(f"cp312-cp312-{platform}"), f"is for {platform}; {POLICY}")
+            for platform in ("manylinux_2_34_x86_64", "manylinux_3_0_x86_64", "linux_x86_64", "win_amd64")
+        ),
+        (wheel("py3-none-any", version="1!2.0"), "has '!' in its name, which GitHub would replace"),
+        (wheel("py3-none-any", size=MAX_WHEEL), f"has {MAX_WHEEL} bytes; GitHub takes less than 2 GiB"),
+    ],
+)
+def test_others_are_refused(refused: WheelFile, reason: str) -> None:
+    assert (STORE.reason_to_refuse(refused) or "").startswith(reason)

@@ -230,15 +230,6 @@ def damage(ledger: Ledger, files: Mapping[str, bytes], github: GitHub) -> None:
         github.files("refs/heads/ledger").update(files)
 
 
-@pytest.mark.parametrize("file", ["releases/v2026-11-21.json", "work.json", "failures.json"])
-def test_a_damaged_ledger_is_named_with_what_to_do(open_ledger: Open, github: GitHub, file: str) -> None:
-    open_ledger().change("a release", add_release)
-    damage(open_ledger(), {file: b'{"tag": 1}' if "v2026" in file else b"[]"}, github)
-    with pytest.raises(ReleaseError, check=coded("not-a-ledger", file, "--rebuild")):
-        open_ledger().read()
-    assert open_ledger().change("rebuild", add_release, repair=True) == open_ledger().read()
-
-
 TIME = b'"2026-11-21T12:30:00"'
 """Without a zone: it could not be compared with now."""
 
@@ -246,6 +237,9 @@ TIME = b'"2026-11-21T12:30:00"'
 @pytest.mark.parametrize(
     ("file", "content"),
     [
+        ("releases/v2026-11-21.json", b'{"tag": 1}'),
+        ("work.json", b"[]"),
+        ("failures.json", b"[]"),
         ("releases/v2026-11-21.json", b'{"tag":"v2026-11-21","manifest":"1","wheels":[],"published_at":' + TIME + b"}"),
         ("releases/v2026-11-21.json", record_bytes(RELEASE).replace(b'"demo', b'"../../demo')),
         ("failures.json", b'{"by_inputs":{"1":{"id":"a","target":"2","reason":"no","failed_at":' + TIME + b"}}}"),
@@ -254,13 +248,16 @@ TIME = b'"2026-11-21T12:30:00"'
         ("work.json", b'{"leases":{"publishing":{"nonce":"1","since":' + TIME + b"}}}"),
         ("work.json", b'{"claims":' + b'{"a":' * 5000),
     ],
-    ids=["release", "path", "failure", "day", "change", "lease", "deep"],
+    ids=["tag", "no work", "no failures", "release", "path", "failure", "day", "change", "lease", "deep"],
 )
-def test_a_handwritten_ledger_is_named(open_ledger: Open, github: GitHub, file: str, content: bytes) -> None:
+def test_a_damaged_ledger_is_named_with_what_to_do(
+    open_ledger: Open, github: GitHub, file: str, content: bytes
+) -> None:
     open_ledger().change("a release", add_release)
     damage(open_ledger(), {file: content}, github)
-    with pytest.raises(ReleaseError, check=coded("not-a-ledger", file)):
+    with pytest.raises(ReleaseError, check=coded("not-a-ledger", file, "--rebuild")):
         open_ledger().read()
+    assert open_ledger().change("rebuild", add_release, repair=True) == open_ledger().read()
 
 
 def test_a_huge_ledger_is_named_with_what_to_do(open_ledger: Open, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -295,12 +292,10 @@ def test_a_large_ledger_is_sent_in_pieces(github: GitHub, clock: FakeClock, monk
 FILES = {"README.md": b"a ledger\n", "releases/v2026-11-21.json": b"{}", "work.json": b""}
 
 
-def packed(*members: tuple[tarfile.TarInfo, bytes]) -> bytes:
+def packed(member: tarfile.TarInfo) -> bytes:
     written = io.BytesIO()
     with tarfile.open(fileobj=written, mode="w:gz") as tar:
-        for member, content in members:
-            member.size = len(content)
-            tar.addfile(member, io.BytesIO(content))
+        tar.addfile(member)
     return written.getvalue()
 
 
@@ -309,17 +304,15 @@ def test_what_is_packed_is_read() -> None:
     assert write_archive(FILES) == write_archive(dict(reversed(FILES.items())))
 
 
-@pytest.mark.parametrize("name", ["ledger/../../etc/passwd", "ledger/a/b/c", "work.json", "/", "ledger/.."])
-def test_no_path_leads_out_of_it(name: str) -> None:
-    with pytest.raises(UnreadableError, check=coded("archive-foreign-file")):
-        read_archive(packed((tarfile.TarInfo(name), b"x")))
+LINK = tarfile.TarInfo("ledger/work.json")
+LINK.type, LINK.linkname = tarfile.SYMTYPE, "/etc/passwd"
+OUTSIDE = ("ledger/../../etc/passwd", "ledger/a/b/c", "work.json", "/", "ledger/..")
 
 
-def test_links_are_no_files() -> None:
-    link = tarfile.TarInfo("ledger/work.json")
-    link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+@pytest.mark.parametrize("member", [LINK, *map(tarfile.TarInfo, OUTSIDE)], ids=["link", *OUTSIDE])
+def test_no_path_and_no_link_leads_out_of_it(member: tarfile.TarInfo) -> None:
     with pytest.raises(UnreadableError, check=coded("archive-foreign-file")):
-        read_archive(packed((link, b"")))
+        read_archive(packed(member))
 
 
 def test_it_is_read_within_limits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -367,16 +360,13 @@ def test_wheels_count_and_nothing_beside_them() -> None:
     assert of_projects(downloads) == expected
 
 
-def test_a_count_of_the_same_day_takes_the_place_of_another() -> None:
-    state = with_count(with_count(LedgerState(), count(TODAY, 1)), count(TODAY, 2))
-    assert state.downloads == (count(TODAY, 2),)
-
-
-def test_counts_are_in_the_order_of_their_days() -> None:
+def test_counts_are_in_the_order_of_their_days_and_the_last_of_a_day_counts() -> None:
     state = LedgerState()
-    for days in (7, 0, 14):
-        state = with_count(state, count(TODAY - timedelta(days=days), 1))
-    assert [TODAY - each.day for each in state.downloads] == [timedelta(days=days) for days in (14, 7, 0)]
+    for number, days in enumerate((7, 0, 14, 0)):
+        state = with_count(state, count(TODAY - timedelta(days=days), number))
+    assert state.downloads == tuple(
+        count(TODAY - timedelta(days=days), number) for days, number in ((14, 2), (7, 0), (0, 3))
+    )
 
 
 def test_of_what_is_long_past_one_count_of_each_month_is_kept() -> None:

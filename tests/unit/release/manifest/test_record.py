@@ -1,10 +1,11 @@
-"""What a wheel needs that no package index has. Provenance objects of wheels, in the form of PEP 740."""
+"""What a wheel needs that no package index has, and its provenance (PEP 740). Common parts of manifests are shared."""
 
 import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 from packageurl import PackageURL
 from packaging.specifiers import SpecifierSet
 from pypi_attestations import Distribution, GitHubPublisher, Provenance, VerificationError
@@ -14,11 +15,21 @@ from sigstore.verify import Verifier
 from tests.github_server import REPOSITORY
 from tests.sigstore_instance import Sigstore
 from tests.unit.build.conftest import PROVENANCE
-from tests.unit.release.conftest import certified_wheel
+from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.config.model.package_parts import SystemPackages
-from wheelmill.names import Sha256
-from wheelmill.release.manifest.record import external_of, provenance_of, shared_bundles
+from wheelmill.names import ReleaseTag, Sha256
+from wheelmill.release.manifest.record import (
+    ListedRelease,
+    Shared,
+    entry_of,
+    external_of,
+    manifest_of,
+    provenance_of,
+    shared_bundles,
+)
+from wheelmill.release.manifest.rules import listed_of
 from wheelmill.smoke.verdict import Certificate, Evidence, TestedWheel
+from wheelmill.wheel.sizes import Sizes
 
 EVIDENCE = Evidence(
     policy="manylinux_2_28_x86_64",
@@ -122,3 +133,49 @@ def test_a_bundle_whose_log_says_no_time_is_left_out(wheel: TestedWheel) -> None
 @pytest.mark.parametrize("bundle", [b"{}", b"x", b"[]", b'{"dsseEnvelope": {"payload": "AAAA"}}', b"null"])
 def test_what_is_no_bundle_is_left_out(bundle: bytes, wheel: TestedWheel) -> None:
     assert provenance_of(replace(wheel, bundles=(bundle,))) is None
+
+
+NAMES = (
+    "demo-1.0+cu130torch2.11-cp311-cp311-manylinux_2_28_x86_64.whl",
+    "demo-1.0+cu130torch2.11-cp312-cp312-manylinux_2_28_x86_64.whl",
+)
+
+
+def released(folder: Path) -> ListedRelease:
+    wheels = [certified_wheel(folder / name, provenance=PROVENANCE) for name in NAMES]
+    return listed_of(manifest_of(ReleaseTag("v2026-11-21"), list(map(entry_of, wheels)), now=NOW))
+
+
+def test_a_shared_release_says_what_it_said(tmp_path: Path) -> None:
+    release = released(tmp_path)
+    assert Shared().release(release) == release
+
+
+def test_equal_parts_of_two_releases_are_one_object(tmp_path: Path) -> None:
+    shared = Shared()
+    one, other = (shared.release(released(tmp_path)).wheels[0] for _ in range(2))
+    assert one.certificate.evidence is other.certificate.evidence
+    assert one.requires_dist is other.requires_dist
+    assert one.certificate.provenance is not None
+    assert other.certificate.provenance is not None
+    assert one.certificate.provenance.architectures is other.certificate.provenance.architectures
+
+
+def test_sizes_that_read_alike_are_one_object(tmp_path: Path) -> None:
+    release = released(tmp_path)
+
+    def shared_of(*host_code: int) -> list[Sizes | None]:
+        sized = tuple(
+            structs.replace(wheel, certificate=structs.replace(wheel.certificate, sizes=sizes_with(number)))
+            for number, wheel in zip(host_code, release.wheels, strict=True)
+        )
+        return [wheel.certificate.sizes for wheel in Shared().release(structs.replace(release, wheels=sized)).wheels]
+
+    one, other = shared_of(1_780_000, 1_780_007)
+    assert one == sizes_with(1_780_000)
+    assert one is other
+    assert shared_of(1_780_000, 1_980_000) == [sizes_with(1_780_000), sizes_with(1_980_000)]
+
+
+def sizes_with(host_code: int) -> Sizes:
+    return Sizes(gpu_code={"sm_90": 1000}, host_code=host_code, debug=0, other=0)

@@ -19,18 +19,15 @@ from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.errors import ReleaseError
 from wheelmill.names import CudaVersion, ReleaseTag, Sha256, StableTorch, TorchVersion
 from wheelmill.release.directory import DirectoryStore
-from wheelmill.release.manifest import (
+from wheelmill.release.manifest.record import (
     MANIFEST,
     ListedRelease,
     ListedWheel,
     entry_of,
-    faults_of_wheel,
-    listed_of,
     manifest_bytes,
-    manifest_from,
     manifest_of,
 )
-from wheelmill.release.manifest.rules import quoted
+from wheelmill.release.manifest.rules import faults_of_wheel, listed_of, manifest_from, quoted
 from wheelmill.release.publish import publish
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.sizes import Sizes

@@ -6,7 +6,8 @@ import pytest
 
 from tests.s3_server import BUCKET, S3, serving
 from tests.unit.release.github.conftest import FakeClock, clock
-from wheelmill.release.s3 import Bucket, S3Store
+from wheelmill.release.s3.bucket import Bucket
+from wheelmill.release.s3.store import S3Store
 from wheelmill.system.progress import Clock
 
 __all__ = ["clock"]

@@ -17,9 +17,10 @@ from tests.unit.release.github.conftest import FakeClock
 from tests.unit.release.s3.conftest import store_on
 from wheelmill.errors import NetworkError, RejectedError, ReleaseError, UsageError, WheelmillError
 from wheelmill.release.ledger.releases import absent_files, published, rebuild
-from wheelmill.release.manifest import listed_of
+from wheelmill.release.manifest.rules import listed_of
 from wheelmill.release.publish import publish
-from wheelmill.release.s3 import Bucket, S3Store
+from wheelmill.release.s3.bucket import Bucket
+from wheelmill.release.s3.store import S3Store
 from wheelmill.release.store import Publication
 from wheelmill.system.progress import QUIET
 
