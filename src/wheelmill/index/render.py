@@ -140,7 +140,7 @@ JsonById = dict[int, Raw]
 
 
 def facts_of(version: VersionFiles, trees: Sequence[str], known_json: JsonById) -> Iterator[bytes]:
-    """Encode the facts about each wheel of a version; `said` holds the JSON of parts that other wheels share."""
+    """Encode the facts about each wheel of a version; `known_json` holds the JSON of parts that other wheels share."""
     name, label = version.name, version.files[0].label
     of_version = {
         "project": name.project,

@@ -293,7 +293,7 @@ def chosen_by_extras(version: str, requires_dist: Sequence[str]) -> ProjectName 
     if f"+{EXTRAS}." not in version or not all("extra ==" in each for each in requires_dist):
         return None
     names = {canonicalize_name(required_project(each).rpartition("-cu")[0]) for each in requires_dist}
-    return names.pop() or None if len(names) == 1 else None
+    return (names.pop() or None) if len(names) == 1 else None
 
 
 def required_project(requirement: str) -> ProjectName:

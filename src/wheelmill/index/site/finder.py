@@ -68,9 +68,11 @@ class FinderData(TypedDict):
     cudas: list[str]
     torches: list[str]
     drivers: dict[str, str]
-    """See `Catalogue`, as for the drivers below."""
+    """The oldest Linux driver that runs each CUDA."""
     ptx_drivers: dict[str, str]
+    """The oldest one that compiles the portable assembly of each, where it is known."""
     gpu_drivers: dict[str, str]
+    """Oldest driver for each GPU, by compute capability; no entry if every driver that runs a CUDA supports it."""
     cards: dict[str, Sequence[str]]
     """Words that identify each card, by compute capability."""
     requires: dict[str, list[str]]
