@@ -144,12 +144,7 @@ def another(name: str, content: bytes, **entry: Any) -> Spoil:
 
 
 def versioned(written: str, *, escaped: bool = True) -> Spoil:
-    """Have another version in the name of the newer wheel and in the wheel.
-
-    Args:
-        written: the version.
-        escaped: whether the URL of the file is.
-    """
+    """Have another version, escaped in the URL or not, in the name of the newer wheel and in the wheel."""
     name = f"demo-{written}-py3-none-any.whl"
 
     def spoil(index: Index) -> None:
@@ -200,13 +195,7 @@ VARIANT: Final = b"""{
 
 
 def variants_beside_plain_wheels(index: Index, listed: bytes = VARIANT, said: bytes | None = VARIANT) -> None:
-    """List a variant wheel beside the plain one, and what PEP 825 asks for: nothing is wrong with that.
-
-    Args:
-        index: what gets it.
-        listed: the list of variants.
-        said: what the variant wheel says of itself; None where it says nothing.
-    """
+    """List a variant wheel beside the plain one, with PEP 825's list and metadata (``said``; None for none)."""
     files = {"demo/__init__.py": b"", **({"demo-1.0.dist-info/variant.json": said} if said else {})}
     wheel = write_wheel(index.folder / "variant" / WHEEL, metadata=METADATA, files=files)
     another(f"{WHEEL.removesuffix('.whl')}-cu128.whl", wheel.read_bytes(), **{"requires-python": ">=3.8"})(index)

@@ -1,9 +1,4 @@
-"""Python in a process of its own, as a person runs it: wheelmill's commands and this project's scripts.
-
-A new interpreter takes longer to import wheelmill, and to take it to pieces at the end, than most commands take to do
-their work. So one process imports it, reads what ships once, and is forked for each command. Tests with ``--real``
-start a new interpreter for the first of each command.
-"""
+"""Commands in a process forked from one that imported wheelmill; ``--real`` starts an interpreter for the first."""
 
 import atexit
 import functools

@@ -131,13 +131,7 @@ _run = process.run
 
 
 def put_first_on_path(folder: Path, monkeypatch: pytest.MonkeyPatch, *, for_us: bool = False) -> FakeDocker:
-    """Make a docker that has nothing and answers: a program.
-
-    Args:
-        folder: where it is, with what it was asked.
-        monkeypatch: puts it first on PATH.
-        for_us: whether it is a program for this process, too, which otherwise asks it without one.
-    """
+    """A docker that has nothing and answers: a program in a folder, and with ``for_us`` for this process, too."""
     docker = FakeDocker(folder)
     monkeypatch.setenv("PATH", f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}")
     if not for_us:

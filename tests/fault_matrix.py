@@ -1,7 +1,4 @@
-"""Publishing with every call going wrong in every way: ``python -m tests.fault_matrix [github|s3]`` prints the table.
-
-In each case a call of an otherwise undisturbed publication goes wrong; if the publication fails it is run once more.
-"""
+"""Publishing with every call going wrong in every way: table of ``python -m tests.fault_matrix [github|s3]``."""
 
 import itertools
 import os

@@ -34,15 +34,7 @@ def finder_lines(
     choice: Mapping[str, str],
     root: str,
 ) -> dict[str, str]:
-    """What a person is given who chooses a project for CUDA 13.0 and torch 2.11, by the tool.
-
-    Args:
-        store: has the releases of the site.
-        catalogue: the configured packages.
-        projects: those of the site.
-        choice: one of them, a Python, and what else is chosen, by the fields of the finder.
-        root: the address of the site.
-    """
+    """Lines by tool for one of a site's projects, a Python and further ``choice``, CUDA 13.0 and torch 2.11."""
     site = site_of_releases(manifests_in(store), "")
     known = replace(catalogue, torch_url=read_facts().torch_url)
     data = finder_data({each: wheel_groups(site.projects[each]) for each in projects}, site.torches, known)

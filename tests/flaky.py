@@ -1,7 +1,4 @@
-"""Tests that fail and pass when run again at once. They are named at the end; with more than two, the run has failed.
-
-``--reruns`` of pytest-rerunfailures runs them again, with new fixtures of wider scope where these had failed.
-"""
+"""Name tests that pass when ``--reruns`` runs them again, and fail the run if there are more than two."""
 
 import os
 import socket
@@ -15,11 +12,7 @@ MAX_FLAKY: Final = 2
 
 
 def flaky_tests(stats: Mapping[str, Sequence[Any]]) -> dict[str, str]:
-    """The tests that failed first and passed then, each with how it failed.
-
-    Args:
-        stats: reports by outcome, as pytest's terminal reporter has them.
-    """
+    """The tests that failed first and passed then, each with how it failed, from pytest's reports by outcome."""
     again = {report.nodeid: _message(report) for report in stats.get("rerun", ())}
     failed = {report.nodeid for outcome in ("failed", "error") for report in stats.get(outcome, ())}
     return {test: message for test, message in sorted(again.items()) if test not in failed}

@@ -46,13 +46,7 @@ class Commit:
 
 
 def repository(*commits: Commit, name: str = "upstream", checkout: bool = False) -> Repository:
-    """Make a repository, unless an earlier run of the tests made the same one.
-
-    Args:
-        commits: its history, the oldest first.
-        name: the folder, which is the last part of the address.
-        checkout: whether it has the files of the newest commit beside ``.git``, or is bare.
-    """
+    """Make a repository of commits, oldest first, unless an earlier run did; bare unless ``checkout``."""
     return _made(_history(commits), len(commits), name, checkout)
 
 

@@ -1,7 +1,4 @@
-"""The artifacts of runs, as GitHub's REST API shows them: a page of them, and where the bytes of one are.
-
-https://docs.github.com/en/rest/actions/artifacts
-"""
+"""The artifacts of runs: https://docs.github.com/en/rest/actions/artifacts"""
 
 import io
 import json
@@ -50,13 +47,7 @@ class Artifacts:
         return artifact
 
     def answer(self, path: list[str], query: Mapping[str, str], storage: str) -> Answer | None:
-        """Answer a call below ``/repos/OWNER/REPO/actions/``; None where there is no such thing.
-
-        Args:
-            path: what follows there.
-            query: of the call.
-            storage: the address of the host that has the bytes.
-        """
+        """Answer a call below ``/repos/OWNER/REPO/actions/``; None if there is no such thing."""
         if self.folder:
             self.kept = []
             for number, name, files in _in_folders(self.folder):

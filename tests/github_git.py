@@ -1,7 +1,4 @@
-"""The objects and references of a repository, as GitHub's git data API and its archives show them.
-
-https://docs.github.com/en/rest/git
-"""
+"""The git data API and archives of a repository: https://docs.github.com/en/rest/git"""
 
 import hashlib
 import io

@@ -1,8 +1,4 @@
-"""The releases of a repository and their assets, as GitHub's REST API and its download pages show them.
-
-https://docs.github.com/en/rest/releases
-https://docs.github.com/en/code-security/concepts/supply-chain-security/immutable-releases
-"""
+"""Releases, assets and immutable releases: https://docs.github.com/en/rest/releases"""
 
 import hashlib
 import json

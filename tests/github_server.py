@@ -1,9 +1,4 @@
-"""A GitHub server on this machine, as far as releases go: its REST API as GitHub documents it, and its download pages.
-
-Its limits count what all processes do together.
-
-https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api
-"""
+"""GitHub's REST API of releases, its download pages and its rate limits, which count over all processes."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping

@@ -92,12 +92,7 @@ def sha256(content: bytes) -> str:
 
 
 def good_index(folder: Path, url: str = "http://127.0.0.1") -> Index:
-    """An index of two wheels, one of them yanked and one attested, that breaks no rule.
-
-    Args:
-        folder: where more wheels can be made.
-        url: of the server that it is for.
-    """
+    """An index of two wheels, one of them yanked and one attested, that breaks no rule."""
     files: dict[str, bytes] = {}
     entries = []
     for name in (OLDER, WHEEL):

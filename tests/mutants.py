@@ -1,9 +1,4 @@
-"""Faults put into the rules on purpose: ``python -m tests.mutants`` counts those that no test notices.
-
-A mutant is one module with one change in it: a comparison turned round, a condition that always or never holds, a
-refusal left out. The tests of its own file run against it first, then those of their folder; the mutant lives if all
-pass. What lives is a rule that can be lost without anybody seeing it.
-"""
+"""``python -m tests.mutants`` counts one-line changes of rules that no test of the module or its folder notices."""
 
 import argparse
 import ast
@@ -209,7 +204,7 @@ def tried(chosen: Sequence[Mutant], jobs: int) -> Iterator[tuple[Mutant, bool]]:
 
 def main() -> None:
     """Try them and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("modules", nargs="*", default=MODULES, help="as in wheel/label.py; all that are listed if none")
     parser.add_argument("--sample", type=int, help="at most so many of each module, the same each time")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many are tried at once")

@@ -93,11 +93,7 @@ def contradictions(uses: Iterable[Use], action: Mapping[str, Any]) -> Iterator[s
 
 
 def find_contradictions(action: Action, uses: Iterable[Use], folder: Path) -> list[str]:
-    """Ask GitHub for an action's commit and name what contradicts it, also that the tag points at another one.
-
-    Args:
-        folder: where the commit is fetched into; empty.
-    """
+    """Ask GitHub for an action's commit and name what contradicts it, also a tag that points at another one."""
     tag = f"refs/tags/{action.release}"
     try:
         _git(folder, "init", "--quiet", "--bare")

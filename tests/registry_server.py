@@ -1,8 +1,4 @@
-"""An image registry as the specifications of its API and of its tokens say, on this machine.
-
-https://github.com/opencontainers/distribution-spec/blob/main/spec.md
-https://distribution.github.io/distribution/spec/auth/token/
-"""
+"""An image registry as https://github.com/opencontainers/distribution-spec and distribution's token page specify."""
 
 import json
 from collections.abc import Iterator, Mapping

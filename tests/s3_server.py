@@ -1,7 +1,4 @@
-"""An S3 on this machine: moto's, behind a front that does what moto leaves out and lets calls go wrong.
-
-https://docs.getmoto.org/en/latest/docs/server_mode.html
-"""
+"""moto's S3 behind a front that adds what it lacks (https://docs.getmoto.org) and lets calls go wrong."""
 
 import base64
 import hashlib

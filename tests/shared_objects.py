@@ -23,25 +23,13 @@ int own(int number) { if (maybe) maybe(); return printf("%d", outside(number)); 
 
 
 def compiled(path: Path, code: str, *arguments: str | Path) -> Path:
-    """Compile C into a small shared object.
-
-    Args:
-        path: where.
-        code: in C.
-        arguments: further flags, and the libraries that it is linked to, used or not.
-    """
+    """Compile C into a small shared object, with further flags and the libraries that it is linked to."""
     flags = ("-shared", "-fPIC", "-s", "-Wl,--no-as-needed")
     return compile_once(path, ["gcc", *flags, "source.c", *arguments], {"source.c": code})
 
 
 def compile_once(path: Path, command: Sequence[str | Path], sources: Mapping[str, str]) -> Path:
-    """Run a compiler, unless the same compiler was given the same in an earlier run of the tests.
-
-    Args:
-        path: where to write what it makes.
-        command: the compiler and its arguments. A path is that of a library, which is linked by its file name.
-        sources: the files that the arguments name, in the folder where it runs.
-    """
+    """Run a compiler unless an earlier run did; paths in ``command`` are libraries, linked by their file names."""
     words = [argument.name if isinstance(argument, Path) else argument for argument in command]
     libraries = {library.name: library.read_bytes() for library in command if isinstance(library, Path)}
     files = {**{name: text.encode() for name, text in sources.items()}, **libraries}

@@ -1,8 +1,4 @@
-"""A Sigstore in small: an authority that gives certificates to jobs, and logs that sign what they saw.
-
-What it signs is what the library that verifies expects of the public one: bundles of version 0.3 with an entry of
-Rekor's, as GitHub makes them for public repositories.
-"""
+"""A Sigstore in small, whose bundles (0.3, with an entry of Rekor's) are those of GitHub for public repositories."""
 
 import base64
 import hashlib

@@ -1,8 +1,4 @@
-"""Which tests are skipped. A skip that nothing expects is a failure, and so is an expected one that did not happen.
-
-Each test is judged where it runs, so that xdist's controller, the closing line and the exit code know it as a failure.
-What is expected stands in expected_skips.toml, for each kind of machine; the kind is what is found on the machine.
-"""
+"""Fail tests with a skip that expected_skips.toml does not expect, or without one that it does, where they run."""
 
 import ctypes.util
 import os

@@ -11,13 +11,7 @@ METADATA = "Metadata-Version: 2.1\nName: torch\nVersion: {version}\nRequires-Dis
 
 
 def write_torch_index(root: Path, wheels: Mapping[str, tuple[str, ...] | None], *, attributes: str = "") -> None:
-    """Write the page of torch and the METADATA of its wheels.
-
-    Args:
-        root: where ``simple/torch/`` is made.
-        wheels: what each wheel requires, by its file name; None for a wheel whose METADATA the index does not have.
-        attributes: of each link, such as ``data-yanked``.
-    """
+    """Write torch's page with these attributes, and the METADATA of wheels; None for a wheel without METADATA."""
     page = root / "simple" / "torch"
     page.mkdir(parents=True, exist_ok=True)
     links = (f'<a href="{name.replace("+", "%2B")}" {attributes}>{name}</a>' for name in wheels)

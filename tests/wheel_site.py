@@ -57,12 +57,7 @@ def links(site: Path, name: str, to_files: str) -> list[str]:
 
 
 def write_site(site: Path, tag: str) -> None:
-    """Write the whole of it.
-
-    Args:
-        site: the folder.
-        tag: of the wheels of demo-gpu: ``cp312-cp312-linux_x86_64``.
-    """
+    """Write the whole of it, with wheels of demo-gpu for this tag."""
     add_wheel(site, f"torch-2.11.0-{tag}.whl", requires=("filelock",))
     add_wheel(site, f"torch-2.12.0-{tag}.whl", requires=("filelock",))
     add_wheel(site, "filelock-3.20.0-py3-none-any.whl")

@@ -3,8 +3,11 @@
 import functools
 import io
 import os
+import platform
+import sys
 import tarfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -16,9 +19,16 @@ from tests.page_server import PageServer
 from tests.reference.exits import check_documented
 from tests.tls_hosts import Certificates, Hosts, make_certificates, tls_hosts
 from tests.wheels import write_wheel
+from wheelmill.index.serve import serve_folder
+from wheelmill.installers.uv import own_uv
+from wheelmill.names import PythonVersion
+from wheelmill.system import process
 from wheelmill.system.files import sha256_of
 
 Command = Callable[..., Done]
+PYTHON = PythonVersion(*sys.version_info[:2])
+TAG = f"{PYTHON.interpreter}-{PYTHON.abi}-linux_{platform.machine()}"
+"""Of wheels for the Python and the machine of the tests."""
 
 OF_THIS_MACHINE = {
     *("GITHUB_TOKEN", "GITHUB_API_URL", "UV_TORCH_BACKEND", "UV_CUDA_DRIVER_VERSION", "VIRTUAL_ENV", "CONDA_PREFIX"),
@@ -145,9 +155,25 @@ def wheelmill(tmp_path: Path, server: PageServer, start: Start) -> Command:
 def only_site(url: str, cache: Path) -> dict[str, str]:
     """The variables with which the site of an index is the only place of wheels; `cache` is uv's."""
     simple = f"{url}simple/"
-    return {
-        "UV_DEFAULT_INDEX": simple,
-        "UV_CACHE_DIR": str(cache),
-        "WHEELMILL_SOURCES": simple,
-        "NO_PROXY": "127.0.0.1",
-    }
+    named = {"UV_DEFAULT_INDEX": simple, "WHEELMILL_SOURCES": simple}
+    return {**named, "UV_CACHE_DIR": str(cache), "NO_PROXY": "127.0.0.1"}
+
+
+@contextmanager
+def served_alone(wheelmill: Command, site: Path, cache: Path, *own: str, **more: str | Path) -> Iterator[Command]:
+    """Run commands, with these arguments and variables, while a site is the only index; `cache` is uv's."""
+    with serve_folder(site) as url:
+        variables = only_site(url, cache) | more
+
+        def run(*arguments: str | Path, exit_code: int = 0, **others: str | Path) -> Done:
+            return wheelmill(*arguments, *own, exit_code=exit_code, **{**variables, **others})
+
+        yield run
+
+
+def new_project(folder: Path, text: str) -> Path:
+    """Make a project with an empty environment."""
+    folder.mkdir()
+    (folder / "pyproject.toml").write_text(text)
+    process.run([own_uv(), "venv", "--quiet", "--python", sys.executable, folder / ".venv"])
+    return folder

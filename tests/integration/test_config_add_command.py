@@ -154,9 +154,7 @@ def test_an_unlockable_entry_is_not_written(python: Command, config: Path, index
     assert [each.name for each in config.iterdir()] == ["packages.yml"]
 
 
-def test_a_request_for_a_repository_is_surveyed_at_the_tag_of_its_newest_version(
-    python: Command, config: Path, index: Path, tmp_path: Path
-) -> None:
+def test_a_repository_is_surveyed_at_its_newest_tag(python: Command, config: Path, index: Path, tmp_path: Path) -> None:
     newest = {**SOURCE, "setup.py": SETUP.replace("_C", "_D")}
     source = repository(Commit(SOURCE, tags=("v1.9",)), Commit(newest, tags=("v1.10",))).path
     answers = {
@@ -173,9 +171,7 @@ def test_a_request_for_a_repository_is_surveyed_at_the_tag_of_its_newest_version
     assert index.is_dir()
 
 
-def test_a_request_may_know_that_a_licence_forbids_redistribution(
-    python: Command, config: Path, index: Path, tmp_path: Path
-) -> None:
+def test_a_request_forbids_redistribution(python: Command, config: Path, index: Path, tmp_path: Path) -> None:
     publish(index, "demo-1.0.tar.gz", SOURCE)
     (tmp_path / "issue.md").write_text(ISSUE.replace("MIT", "CC-BY-NC-4.0"))
     add = ("-m", "wheelmill", "config", "add", "--config", config, "--from-issue", tmp_path / "issue.md", "--dry-run")
@@ -213,9 +209,7 @@ def test_a_project_is_added_as_its_source_says_and_locked(python: Command, confi
     ("torches", "command"),
     [("torch>=2", "run demo --sample"), ("torch<2.8", "run demo --sample --torch 2.7"), ("torch<1", "plan demo --all")],
 )
-def test_an_entry_comes_with_the_command_that_builds_a_wheel_of_it(
-    torches: str, command: str, python: Command, config: Path, index: Path
-) -> None:
+def test_the_command_after_an_entry(torches: str, command: str, python: Command, config: Path, index: Path) -> None:
     information = SOURCE["PKG-INFO"].replace("2.1", "2.2") + f"Requires-Dist: {torches}\n"
     publish(index, "demo-1.0.tar.gz", {**SOURCE, "PKG-INFO": information})
     (config / "packages.yml").write_text("defaults: {torch: '>=2.11'}\n" + (config / "packages.yml").read_text())

@@ -1,7 +1,4 @@
-"""No command sends a credential to a server of another origin; the one it belongs to is read and installed from.
-
-The private index is ``https://index.example``; its pages and wheels lead to ``https://files.example`` and elsewhere.
-"""
+"""No command sends a credential to another origin; the private index, which leads elsewhere, is installed from."""
 
 import hashlib
 import json
@@ -220,9 +217,7 @@ INDEX_OF = {
 
 @pytest.mark.usefixtures("leading_away")
 @pytest.mark.parametrize("prefix", INDEX_OF)
-def test_variables_of_a_tool_are_for_the_index_that_it_has(
-    prefix: str, wheelmill: Command, hosts: Hosts, written: Written, tmp_path: Path
-) -> None:
+def test_variables_of_a_tool(prefix: str, wheelmill: Command, hosts: Hosts, written: Written, tmp_path: Path) -> None:
     hosts.secure.pages["/simple/demo/"] = guarded(hosts.secure.pages["/simple/demo/"], BASIC)
     tables = INDEX_OF[prefix].replace("URL", f"{INDEX}/simple/")
     project = f'[project]\nname = "x"\nversion = "1"\ndependencies = ["demo==1.0"]\n{tables}'
@@ -249,11 +244,7 @@ def test_a_file_of_sources_is_no_place_for_a_password(wheelmill: Command, tmp_pa
 
 @pytest.fixture
 def private(hosts: Hosts, credential: Credential, content: bytes, tmp_path: Path) -> dict[str, str]:
-    """An index that refuses everybody else, and is also the one that this machine is set to.
-
-    Returns:
-        The variables of a command that is to install from it. uv notes its arguments on the way.
-    """
+    """Variables for an index that refuses everybody else and is the machine's own; uv notes its arguments."""
     beside = write_wheel(tmp_path / "site" / BESIDE).read_bytes()
     for name, body in ((WHEEL, content), (BESIDE, beside)):
         link = f'<a href="/files/{name}#sha256={hashlib.sha256(body).hexdigest()}">{name}</a>'

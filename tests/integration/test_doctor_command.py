@@ -126,9 +126,7 @@ def test_who_is_asked_and_wants_to_end_ends_it(environment: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("code", [None, "hash", "url"])
-def test_the_choice_is_downloaded_and_compared(
-    code: str | None, wheelmill: Command, server: PageServer, tmp_path: Path
-) -> None:
+def test_the_choice_is_compared(code: str | None, wheelmill: Command, server: PageServer, tmp_path: Path) -> None:
     wheel = write_wheel(tmp_path / wheel_name(platform="linux_x86_64"), files={"demo/__init__.py": b""})
     server.pages["/wheels/"] = Answer(links_page(wheel.name, sha256="0" * 64 if code == "hash" else sha256_of(wheel)))
     if code != "url":

@@ -99,11 +99,7 @@ def moments(request: pytest.FixtureRequest) -> int:
 
 
 def is_alone(others: set[int]) -> bool:
-    """Whether no process is left of a command, some time after it ended or was killed.
-
-    Args:
-        others: processes that were there before the command was started.
-    """
+    """Whether no process but ``others`` is left of a command, some time after it ended or was killed."""
     given_up = time.monotonic() + 60
     while (left := {*children_of(os.getpid())} - others) and time.monotonic() < given_up:
         os.waitpid(-1, os.WNOHANG)

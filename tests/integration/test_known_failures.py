@@ -120,7 +120,6 @@ def test_a_failure_of_one_policy_or_compiler_leaves_others_to_be_tried(run: Run,
     assert counts(run(exit_code=4, path=broken)) == (1, 0)
     assert counts(run("--policy", "auto", exit_code=5)) == (1, 0)
     assert len(list(tmp_path.glob("out/built/*.whl"))) == 1
-
     assert packages.read_text() == f"# Ours.{PACKAGES}\n# The end.\n"
     done = run("--measure", "--force", exit_code=5)  # writes what the build took, as that is asked for
     written = load_config(source.parent).packages[project_name("demo")]

@@ -10,8 +10,7 @@ import pytest
 
 from tests.commands import Done
 from tests.installed import install
-from tests.integration.conftest import Command, only_site
-from tests.integration.test_dry_run import TAG
+from tests.integration.conftest import TAG, Command, served_alone
 from tests.wheel_site import add_wheel
 from wheelmill.index.serve import serve_folder
 from wheelmill.installers.uv import own_uv
@@ -41,14 +40,9 @@ def site(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def run(wheelmill: Command, site: Path, tmp_path: Path) -> Iterator[Callable[..., Done]]:
+def run(wheelmill: Command, site: Path, tmp_path: Path) -> Iterator[Command]:
     """Run a command with that site as the only index, and none of torch's own."""
-    with serve_folder(site) as url:
-        variables = only_site(url, tmp_path / "uv-cache")
-
-        def run(*arguments: str, exit_code: int = 0, **more: str) -> Done:
-            return wheelmill(*arguments, exit_code=exit_code, **{**variables, **more})
-
+    with served_alone(wheelmill, site, tmp_path / "uv-cache") as run:
         yield run
 
 
@@ -125,9 +119,7 @@ def test_explain_compares_with_what_add_would_choose(run: Callable[..., Done], p
     ("line", "chosen"),
     [("torch==2.9.*", ("2.9", "12.8")), ("--extra-index-url https://mirror.example/cu126", ("2.10", "12.6"))],
 )
-def test_requirements_declare_it_too(
-    run: Callable[..., Done], project: Path, line: str, chosen: tuple[str, str]
-) -> None:
+def test_requirements_declare_it(run: Callable[..., Done], project: Path, line: str, chosen: tuple[str, str]) -> None:
     path = project / "requirements.txt"
     path.write_text(f"{line}\n")
     given = ("--no-sync", "--json", "--project", str(path))
@@ -174,9 +166,7 @@ def test_a_plain_package_is_the_own_tools(run: Callable[..., Done], site: Path, 
         assert "uv add" not in done.stderr
 
 
-def test_torch_moves_once_every_package_has_a_wheel_and_the_user_admits_it(
-    run: Callable[..., Done], site: Path, project: Path, tmp_path: Path
-) -> None:
+def test_torch_moves_when_the_user_admits(run: Callable[..., Done], site: Path, project: Path, tmp_path: Path) -> None:
     for name in ("fast_gpu-1.0+cu130torch2.13", "fast_gpu-1.0+cu130torch2.14", "slow_gpu-1.0+cu130torch2.13"):
         add_wheel(site, f"{name}-{TAG}.whl", requires=("torch",))
     pyproject, body = project / "pyproject.toml", tmp_path / "body.md"
@@ -200,7 +190,6 @@ def test_torch_moves_once_every_package_has_a_wheel_and_the_user_admits_it(
     assert (chosen, newer["2.14"]) == ("2.13", ["slow-gpu"])
     assert note == "torch 2.14 is held back by slow-gpu"
     assert "| `slow-gpu` | 1.0+cu130torch2.13 | 1.0+cu130torch2.13 | none | none |" in body.read_text()
-
     add_wheel(site, f"slow_gpu-1.0+cu130torch2.14-{TAG}.whl", requires=("torch",))
     own = pyproject.read_text()
     pyproject.write_text(own.replace("torch>=2.7", "torch<2.14"))

@@ -1,7 +1,6 @@
 """Publishers in a lock: written by ``lock``, verified by ``sync`` and ``install``, compared by ``update``."""
 
 import json
-import platform
 import re
 import subprocess
 import sys
@@ -14,18 +13,14 @@ import pytest
 
 from tests.commands import Done
 from tests.github_server import REPOSITORY
-from tests.integration.conftest import Command, only_site
+from tests.integration.conftest import TAG, Command, new_project, served_alone
 from tests.sigstore_instance import Sigstore
 from tests.trees import content_of
 from tests.wheel_site import write_site
-from wheelmill.index.serve import serve_folder
 from wheelmill.installers.uv import own_uv
-from wheelmill.names import PythonVersion
 from wheelmill.system import process
 from wheelmill.system.files import sha256_of
 
-PYTHON = PythonVersion(*sys.version_info[:2])
-TAG = f"{PYTHON.interpreter}-{PYTHON.abi}-linux_{platform.machine()}"
 OLD, NEW = (f"demo_gpu-{version}+cu130torch2.11-{TAG}.whl" for version in ("1.0", "1.1"))
 OWN = {"kind": "GitHub", "repository": REPOSITORY, "workflow": "wheels.yml", "signer": f"{REPOSITORY}@main"}
 TARGET = ("--torch", "2.11", "--cuda", "13.0")
@@ -36,11 +31,9 @@ class Scene:
     """A project, its index, and the attestations beside the wheels of that."""
 
     def __init__(self, root: Path, sigstore: Sigstore) -> None:
-        self.site, self.project, self.sigstore = root / "site", root / "project", sigstore
+        self.site, self.sigstore = root / "site", sigstore
         write_site(self.site, TAG)
-        self.project.mkdir()
-        (self.project / "pyproject.toml").write_text(PROJECT)
-        process.run([own_uv(), "venv", "--quiet", "--python", sys.executable, self.project / ".venv"])
+        self.project = new_project(root / "project", PROJECT)
         self.attest(OLD)
 
     @property
@@ -73,13 +66,8 @@ Run = Callable[..., Done]
 @pytest.fixture
 def run(wheelmill: Command, scene: Scene, tmp_path: Path) -> Iterator[Run]:
     """Run a command on the project, with the site as the only index."""
-    with serve_folder(scene.site) as url:
-        variables = only_site(url, tmp_path / "uv-cache")
-        own = ("--python-path", str(scene.project / ".venv" / "bin" / "python"))
-
-        def run(command: str, *arguments: str | Path, exit_code: int = 0, **more: str) -> Done:
-            return wheelmill(command, *arguments, *own, exit_code=exit_code, **variables, **more)
-
+    python = str(scene.project / ".venv" / "bin" / "python")
+    with served_alone(wheelmill, scene.site, tmp_path / "uv-cache", "--python-path", python) as run:
         yield run
 
 

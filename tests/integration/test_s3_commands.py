@@ -102,9 +102,7 @@ def install(tool: list[str], folder: Path, index: str) -> None:
     ],
     ids=["pip", "uv"],
 )
-def test_installers_find_wheels_by_the_address_of_the_s3_api_and_are_told_upload_times_in_json(
-    site: str, tool: list[str], by_time: list[str], s3: S3, tmp_path: Path
-) -> None:
+def test_installers_use_the_s3_address(site: str, tool: list[str], by_time: list[str], s3: S3, tmp_path: Path) -> None:
     s3.calls.clear()
     install(tool, tmp_path / "installed", f"{site}cu130/simple/")
     asked = [call.path.rpartition("/")[2] for call in s3.calls if "/files/" in call.path]

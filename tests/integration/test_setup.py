@@ -1,7 +1,4 @@
-"""Set-up from the lock, on a machine whose index has newer releases by now and whose pip has settings of its own.
-
-A stand-in for Python shows what the script asks of pip; with ``--real`` pip itself does it.
-"""
+"""Set-up from the lock with newer releases and pip's own settings: a stand-in for Python, or pip with ``--real``."""
 
 import os
 import re

@@ -26,9 +26,7 @@ def silent_server() -> Iterator[socket.socket]:
 @pytest.mark.parametrize(
     "number", [signal.SIGINT, signal.SIGHUP, pytest.param(signal.SIGTERM, marks=pytest.mark.nightly)]
 )
-def test_no_interruption_waits_for_a_server(
-    silent_server: socket.socket, tmp_path: Path, number: signal.Signals
-) -> None:
+def test_an_interruption_is_immediate(silent_server: socket.socket, tmp_path: Path, number: signal.Signals) -> None:
     source = f"simple:http://127.0.0.1:{silent_server.getsockname()[1]}"
     connections = []
 

@@ -134,10 +134,8 @@ def test_of_two_indexes_the_higher_version_of_a_stranger_is_taken_and_what_prote
     ours = put(server, "demo", wheel(tmp_path, LABELLED))
     usual = put(other_server, "demo", wheel(tmp_path, "9.0"))
     set_to = {"PIP_INDEX_URL": usual, "UV_DEFAULT_INDEX": usual}
-
     printed = installers("pip", "install", "--extra-index-url", ours, "demo", variables=set_to)
     assert section.seen_in(printed.replace("http://", "https://")) == set(section.said)
-
     protected = [line.replace("https://HOST/cu130/torch2.11/simple/", ours).split() for line in section.commands]
     protected += [["pip", "install", "--extra-index-url", ours, f"demo=={LABELLED}"]]
     protected += [["uv", "pip", "install", "--extra-index-url", ours, "demo"]]
@@ -145,7 +143,6 @@ def test_of_two_indexes_the_higher_version_of_a_stranger_is_taken_and_what_prote
         installers("uv", "pip", "uninstall", "demo")
         installers(*words, variables=set_to)
         assert installers.installed() == f"demo=={LABELLED}", words
-
     installers("uv", "pip", "install", "--reinstall", "--index-url", ours, "demo", variables=set_to)
     assert installers.installed() == "demo==9.0"  # as the page says of --index-url
 
@@ -165,9 +162,7 @@ def test_doctor_names_what_is_usual(
     ]
 
 
-def test_a_certificate_of_an_own_authority_is_trusted_by_a_variable(
-    wheelmill: Command, installers: Installers, hosts: Hosts, tmp_path: Path
-) -> None:
+def test_an_own_authority_is_trusted(wheelmill: Command, installers: Installers, hosts: Hosts, tmp_path: Path) -> None:
     section, there = sections()["Proxy and certificates"], wheel(tmp_path, "1.0")
     put(hosts.secure, "demo", there)
     trust = {"SSL_CERT_FILE", "PIP_CERT"}
@@ -181,7 +176,6 @@ def test_a_certificate_of_an_own_authority_is_trusted_by_a_variable(
     said = wheelmill(*find, exit_code=10, **behind, SSL_CERT_FILE="", SSL_CERT_DIR="").stderr
     assert "SSL_CERT_FILE" in said
     assert "3 times" not in said
-
     assert trust <= {word.partition("=")[0].split()[-1] for word in section.commands}
     trusted = behind | {name: hosts.environment[name] for name in trust}
     for words in install.values():

@@ -62,13 +62,7 @@ class Host:
         return self.repository.with_name("log.txt")
 
     def dispatch(self, inputs: Mapping[str, str], *, exit_code: int = 0, **befalls: str) -> str:
-        """Run wheels.yml to its end and return what was printed.
-
-        Args:
-            inputs: the inputs of the workflow.
-            exit_code: how act is to end.
-            befalls: variables of the stand-ins that say what befalls the jobs.
-        """
+        """Run wheels.yml to its end and return the output; ``befalls`` are variables of the stand-ins."""
         options = [word for name, value in inputs.items() for word in ("--input", f"{name}={value}")]
         options += [word for name, value in befalls.items() for word in ("--env", f"{name}={value}")]
         return self.run("workflow_dispatch", "wheels", *options, exit_code=exit_code)
@@ -158,11 +152,7 @@ class Host:
 
 
 def killed_at(file: str) -> dict[str, str]:
-    """The variables of a run in which the host kills a process, and pauses are short.
-
-    Args:
-        file: how the name of the file ends that the process is about to open.
-    """
+    """Variables that kill a process of the host as it opens a file of this ending, and shorten pauses."""
     return SHORT_PAUSES | {"STAND_IN_KILLED_AT": file}
 
 
@@ -209,13 +199,7 @@ def folder_for_all() -> Iterator[Path]:
 
 @contextmanager
 def on_hosted_machine(host: Host, disk: Path, **variables: str) -> Iterator[Host]:
-    """Have the jobs of a host run on a machine as GitHub's own.
-
-    Args:
-        host: what stands in for GitHub; it is given to the user of that machine.
-        disk: that of the machine, with the host's folder on it.
-        variables: of the machine.
-    """
+    """Run the jobs of a host on a machine as GitHub's own, whose disk holds the host's folder."""
     subprocess.run(["chown", "--recursive", "1001:1001", host.repository.parent], check=True)
     known = [f"{name}={value}" for name, value in {"WHEELMILL_DISK": str(disk), **variables}.items()]
     umask = os.umask(0)  # for folders that are made here and written to there
@@ -242,10 +226,7 @@ def new_clone(folder: Path) -> Iterator[Host]:
 
 
 def _lend_environment(repository: Path) -> None:
-    """Have set-up find its work done, in a folder of links: what clears that folder leaves the tests' own environment.
-
-    A link in the place of the folder would be followed, and set-up clears an environment of another lock.
-    """
+    """Have set-up find its work done, in a folder of links: what clears that leaves the tests' own environment."""
     (lent := repository / ".venv").mkdir()
     for path in (ROOT / ".venv").iterdir():
         if path.name != "wheelmill-setup":
@@ -262,12 +243,7 @@ def _readable(workflow: Path) -> str:
 
 @contextmanager
 def new_package_host(folder: Path, source: Path | None = None) -> Iterator[Host]:
-    """Have a repository of one package, which calls the workflow of another repository of the same host.
-
-    Args:
-        folder: where both lie.
-        source: the package's; the demo's if None.
-    """
+    """Create a repository of one package (the demo's without ``source``) that calls another repository's workflow."""
     with new_host(folder / "factory") as factory:
         ours, package = factory.repository, folder / "repository"
         for workflow in (ours / ".github" / "workflows").iterdir():

@@ -16,12 +16,7 @@ _RESULT: Final = re.compile(r"\bneeds\.([\w-]+)\.result\b")
 
 
 def with_results(text: str, *, is_first: bool) -> str:
-    """Rewrite a workflow so that whether a job failed is an output, where others call it.
-
-    Args:
-        text: the workflow; of a matrix of its jobs act knows the outputs of the last one alone.
-        is_first: whether it calls the others and none of them calls it: a last job of it makes the run red.
-    """
+    """Make whether a job failed an output of a workflow; the first one, which calls the others, gets a red last job."""
     workflow: dict[Any, Any] = yaml.safe_load(text)
     events = workflow["on"] = workflow.pop(True)  # what YAML reads where on is written
     called, jobs = events.get("workflow_call"), workflow["jobs"]

@@ -68,10 +68,7 @@ def another_person(home: Path) -> dict[str, str]:
 
 
 def portable_demo(folder: Path) -> Path:
-    """Copy the demo packages into a folder, the first of them so that its wheels are for glibc 2.28 and older systems.
-
-    A static CUDA runtime takes the newest functions of the glibc that it is linked on.
-    """
+    """Copy the demo packages, the first for glibc 2.28: a static CUDA runtime takes the newest glibc functions."""
     shutil.copytree(DEMO, folder)
     setup = folder / "wheelmill-demo" / "setup.py"
     setup.write_text(setup.read_text().replace('"-cudart", "static"', '"-cudart", "shared"'))
@@ -203,13 +200,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def tool_variables(index: str, tools: Path, caches: Path) -> dict[str, str]:
-    """The environment of a person with tools, one package index and empty caches.
-
-    Args:
-        index: its address.
-        tools: a folder with the tools' commands, and with wheels of what builds projects.
-        caches: where the tools keep what they like.
-    """
+    """The environment of a person with tools (commands and build wheels), one package index and empty caches."""
     foreign = ("UV_", "PIP_", "VIRTUAL_", "CONDA_", "POETRY_", "PDM_", "HATCH_")
     path = (tools / "bin", own_uv().parent, BASE.parent, "/usr/bin", "/bin")
     folders = {"POETRY_CACHE_DIR": "poetry-cache", "PDM_CACHE_DIR": "pdm-cache", "HATCH_DATA_DIR": "hatch-data"}

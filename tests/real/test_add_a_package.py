@@ -1,7 +1,4 @@
-"""docs/add-a-package.md in a clone as a stranger has it: its commands print what the page shows.
-
-That a clone is set up and builds is tried each time, with scripts/quickstart.
-"""
+"""docs/add-a-package.md in a stranger's clone, set up by scripts/quickstart: its commands print what it shows."""
 
 import os
 import subprocess

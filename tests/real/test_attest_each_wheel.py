@@ -1,7 +1,4 @@
-"""The step that attests each wheel by itself: what it gives to Sigstore, and what it takes along.
-
-Sigstore's command is a stand-in, which signs with an instance of the tests: the real one asks who the job is.
-"""
+"""What the step that attests each wheel gives to Sigstore, whose command is a stand-in, and what it takes along."""
 
 import base64
 import hashlib

@@ -263,9 +263,7 @@ def test_a_lock_that_is_not_for_this_python_installs_nothing(environment: Path, 
     assert versions_in(environment) == before
 
 
-def test_requirements_with_hashes_are_what_pip_installs(
-    environment: Path, project: Path, wheelmill: Wheelmill, variables: dict[str, str]
-) -> None:
+def test_pip_takes_hashes(environment: Path, project: Path, wheelmill: Wheelmill, variables: dict[str, str]) -> None:
     (project / "locked.txt").touch()
     (project / "requirements.txt").symlink_to("locked.txt")
     wheelmill("lock", "demo-gpu", *TARGET, "--format", "requirements")

@@ -1,7 +1,4 @@
-"""A group with five Pythons of a torch package, on a machine as GitHub's own with 42 GiB of disk: wheels.yml under act.
-
-Images are as large as the budget takes them for: each that is smaller gets a file beside its own. torch is real.
-"""
+"""Five Pythons of a package with real torch under act, on 42 GiB of disk with images as large as budgeted."""
 
 import json
 import os

@@ -1,7 +1,4 @@
-"""Installers that people use, against a served index of ours: the right wheel, and torch stays what it was.
-
-torch itself is a small stand-in from an index beside ours, as torch's own is.
-"""
+"""Installers against a served index of ours: the right wheel, and torch, a stand-in beside, stays what it was."""
 
 import json
 import os
@@ -271,9 +268,7 @@ explicit = true
 
 
 @TWO
-def test_poetry_locks_and_installs(
-    cuda: str, torch: str, index: Index, environment: Callable[[str], Environment]
-) -> None:
+def test_poetry_installs(cuda: str, torch: str, index: Index, environment: Callable[[str], Environment]) -> None:
     made = environment(f"{torch}.0+{cuda}")
     sources = (("ours", index.tree(cuda, torch)), ("side", f"{index.url}torch/{cuda}/simple/"))
     write_project(

@@ -1,8 +1,4 @@
-"""Every kind of project x add, second add, update, remove, failing add, two at once, kill.
-
-Afterwards the project's own tool finds nothing wrong, or nothing has changed, byte for byte. Poetry, PDM and Hatch are
-real ones; wheels come from a server of this machine.
-"""
+"""Every kind of project x add, second add, update, remove, failing add, two at once, kill: right, or unchanged."""
 
 import json
 import os
@@ -226,27 +222,22 @@ def test_only_its_own_tool_changes_a_project(kind: str, variables: dict[str, str
     before, nothing = project.text, state_of(folder)
     project.run("add", "lost-gpu", *TARGET, exit_code=2)
     assert state_of(folder) == nothing
-
     both = [project.start("add", "demo-gpu", *TARGET), project.start("add", "more-gpu", *TARGET)]
     told = [project.end(running) for running in both]
     assert all(f"installed: {name}" in "".join(told) for name in ("demo-gpu", "more-gpu", "torch"))
     project.check()
     assert all(map(project.has, ("demo_gpu", "more_gpu", "torch")))
-
     once = state_of(folder)
     project.run("add", "demo-gpu", *TARGET)
     assert state_of(folder) == once
-
     begun = project.text
     kill_when(project, lambda: project.text != begun, "add", "late-gpu", *TARGET)
     assert project.run("add", "lost-gpu", *TARGET, exit_code=2)
     assert state_of(folder) == once
-
     list_wheels(site, besides="nothing")
     project.run("update", "--refresh", *TARGET)
     assert re.search(r"demo.gpu(-|==)1\.1(%2B|\+)", project.text)
     project.check()
-
     project.run("remove", "demo-gpu", "more-gpu")
     assert project.text == before
     assert not project.has("demo_gpu")

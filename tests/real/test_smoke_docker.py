@@ -95,9 +95,7 @@ def test_the_demo_passes_in_both_places(containers: DockerEnvironments, wheelmil
     assert all(room.python.startswith("3.12.") for room in verdict.clean_rooms)
 
 
-def test_a_library_that_the_image_with_cuda_brings_is_missed_in_the_plain_one(
-    containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path
-) -> None:
+def test_a_missing_library(containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path) -> None:
     verdict = verdict_on(tmp_path, containers, machine_code["libcudart.so.13"], init=LOADS_ITSELF)
     (finding,) = verdict.findings
     assert finding.code == Code.IMPORT
@@ -105,9 +103,7 @@ def test_a_library_that_the_image_with_cuda_brings_is_missed_in_the_plain_one(
     assert "libcudart.so.13: cannot open shared object file" in finding.detail
 
 
-def test_nothing_outside_can_be_reached(
-    containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path
-) -> None:
+def test_no_network(containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path) -> None:
     init = "import socket; socket.create_connection(('192.0.2.1', 80), timeout=10)"
     (finding,) = verdict_on(tmp_path, containers, machine_code[""], init=init).findings
     assert finding.code == Code.IMPORT
@@ -122,35 +118,27 @@ def test_the_rooms_have_no_compiler_no_secret_and_no_rights(
     assert verdict_on(tmp_path, containers, machine_code[""], init=LOOKS_AROUND).findings == ()
 
 
-def test_requirements_are_met(
-    containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path
-) -> None:
+def test_requirements_met(containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path) -> None:
     requires = "Requires-Dist: jinja2==3.1.6\n"
     verdict = verdict_on(tmp_path, containers, machine_code[""], init="import markupsafe, jinja2", requires=requires)
     assert verdict.findings == ()
     assert [room.installed["Jinja2"] for room in verdict.clean_rooms] == ["3.1.6"] * 2
 
 
-def test_a_missing_requirement_is_a_finding(
-    containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path
-) -> None:
+def test_missing_requirement(containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path) -> None:
     (finding,) = verdict_on(tmp_path, containers, machine_code[""], requires="Requires-Dist: jinja2==99\n").findings
     assert finding.code == Code.ENVIRONMENT
     assert "there is no version of jinja2==99" in finding.detail
 
 
-def test_a_symbol_that_nothing_defines_is_found_without_importing_it(
-    containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path
-) -> None:
+def test_undefined_symbol(containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path) -> None:
     (finding,) = verdict_on(tmp_path, containers, machine_code["outside"]).findings
     assert finding.code == Code.UNDEFINED_SYMBOL
     assert ": nothing defines outside; neither Python nor torch nor CUDA does" in finding.detail
 
 
 @pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="this machine has a driver")
-def test_what_needs_a_driver_is_not_imported_and_each_room_says_why(
-    containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path
-) -> None:
+def test_without_a_driver(containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path) -> None:
     verdict = verdict_on(tmp_path, containers, machine_code["libcuda.so.1"], init="raise RuntimeError")
     assert verdict.findings == ()
     assert [room.skipped for room in verdict.clean_rooms] == [
@@ -158,17 +146,13 @@ def test_what_needs_a_driver_is_not_imported_and_each_room_says_why(
     ]
 
 
-def test_a_wheel_without_a_label_needs_no_cuda(
-    containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path
-) -> None:
+def test_no_label_no_cuda(containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path) -> None:
     verdict = verdict_on(tmp_path, containers, machine_code[""], label="")
     assert verdict.findings == ()
     assert places(verdict) == [str(containers.images.plain.image)]
 
 
-def test_a_python_that_the_image_lacks_is_a_finding(
-    containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path
-) -> None:
+def test_missing_python(containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path) -> None:
     wheel = write_wheel(
         tmp_path / f"demo-1.0+cu130-cp399-cp399-manylinux_2_17_{MACHINE}.whl",
         files={"demo/__init__.py": b"", "demo/_C.so": machine_code[""]},

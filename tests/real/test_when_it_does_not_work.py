@@ -61,9 +61,7 @@ def compiled(environment: Path, folder: Path, torch: str, calls: str) -> Path:
 
 
 @pytest.mark.nightly
-def test_an_undefined_symbol_is_mended_by_another_wheel_and_by_another_torch(
-    environment: Path, wheelmill: Command, server: PageServer, tmp_path: Path
-) -> None:
+def test_an_undefined_symbol_mended(environment: Path, wheelmill: Command, server: PageServer, tmp_path: Path) -> None:
     section = sections()["Undefined symbol"]
     install(environment, OLD)
     old = compiled(environment, tmp_path, "2.11", GONE)
@@ -74,7 +72,6 @@ def test_an_undefined_symbol_is_mended_by_another_wheel_and_by_another_torch(
     server.pages["/wheels/"] = Answer(links_page(old.name, new.name, sha256=None))
     here = ("--project", environment)
     env = another_person(tmp_path) | {"WHEELMILL_SOURCES": f"find-links:{server.url}/wheels/", "WHEELMILL_SITE": ""}
-
     install(environment, "--no-deps", old)
     assert section.seen_in(run_python(environment, "import torch_spline_conv"))
     (fault,) = json.loads(wheelmill("doctor", "--json", *here, exit_code=9, env=env).stdout)["faults"]
@@ -86,7 +83,6 @@ def test_an_undefined_symbol_is_mended_by_another_wheel_and_by_another_torch(
     assert " ".join([program, *words[:1]]) in {" ".join(line.split()[:2]) for line in section.commands}
     wheelmill(*words, env=env)
     assert run_python(environment, "import torch_spline_conv") == ""
-
     install(environment, "--no-deps", old)
     assert section.seen_in(run_python(environment, "import torch_spline_conv"))
     (line,) = (line for line in section.commands if line.startswith("uv pip install"))

@@ -41,9 +41,7 @@ pytestmark = pytest.mark.real
         ({"cuda": "13.0", "torch": "2.11", "version": "0.9"}, "0.9+cu130torch2.11"),
     ],
 )
-def test_the_copied_pip_command_installs_the_chosen_wheel(
-    choices: dict[str, str], expected: str, page: Page, host: str, environment: Path
-) -> None:
+def test_the_pip_command(choices: dict[str, str], expected: str, page: Page, host: str, environment: Path) -> None:
     choose(page, project="demo", python=PYTHON, **choices)
     for line in copied(page, "pip").splitlines():
         program, *arguments = shlex.split(line)

@@ -91,15 +91,7 @@ PROVENANCE: Final = Provenance(
 def compile_shared_object(
     path: Path, code: str = "", *, needs: Sequence[Path] = (), linker: Sequence[str] = (), versions: str = ""
 ) -> Path:
-    """Compile C into a shared object that asks for nothing but the libraries it is told to need.
-
-    Args:
-        path: where.
-        code: in C.
-        needs: libraries to link to, used or not.
-        linker: further arguments of the linker, as in ``-soname=libcudart.so.13``.
-        versions: a version script of the linker.
-    """
+    """Compile C into a shared object; ``linker`` as in ``-soname=libcudart.so.13``, ``versions`` a version script."""
     script = ("--version-script=versions.map",) if versions else ()
     arguments = [f"-Wl,{argument}" for argument in ("--no-as-needed", *linker, *script)]
     command: list[str | Path] = ["gcc", "-shared", "-fPIC", "-nostdlib", *arguments, "source.c", *needs]
@@ -134,11 +126,7 @@ def _uv_cache() -> TemporaryDirectory[str]:
 
 @contextmanager
 def package_index_of(wheels: Path) -> Iterator[Path]:
-    """Let this machine be set to a package index that has the wheels of a folder and nothing else.
-
-    uv does not look again at a wheel that it once took from the same path, as another test run may have let it. What it
-    knows of interpreters, it learns by starting each of them: the tests of a run share its cache.
-    """
+    """Set this machine to an index of a folder's wheels alone; uv shares its cache, which knows interpreters."""
     empty = wheels / "empty"
     empty.mkdir(parents=True)
     with pytest.MonkeyPatch.context() as patch:

@@ -190,9 +190,7 @@ def test_a_compilation_is_keyed_on_every_header_and_on_one_path_for_python(home:
 
 
 @pytest.mark.parametrize("flag", ["-fwrapv", "-fno-strict-overflow"])
-def test_compilers_of_the_host_keep_their_flags_and_pythons_that_differ_in_one_share_their_objects(
-    flag: str, cache: CompilerCache, tmp_path: Path
-) -> None:
+def test_host_compilers_share_objects_between_pythons(flag: str, cache: CompilerCache, tmp_path: Path) -> None:
     write_program(tmp_path / "bin" / "g++")
     path = f"{cache.compilers / 'bin'}:{tmp_path / 'bin'}:{os.environ['PATH']}"
     words = ["a.o", flag, "-arch", "x86_64"]
@@ -485,15 +483,7 @@ STAND_IN = '#!/bin/sh\nfor output; do :; done\necho code > "$output"\n'
 def compile_units(
     cache: CompilerCache, source: Path, *units: str, part: BuildPart | None = None, really: bool = True
 ) -> list[str]:
-    """Compile each unit and link all objects; returns the units in whose objects there is code.
-
-    Args:
-        cache: the compilers.
-        source: the folder to compile in.
-        units: paths.
-        part: which part of them; None for all.
-        really: whether by a compiler, through ccache, and not by a program that writes a word.
-    """
+    """Compile units (by a stand-in unless ``really``) and link them; returns those in whose objects there is code."""
     own = part.divide(source, source, cache) if part else {}
     objects = cache.compilers.parent / "objects"
     objects.mkdir()

@@ -1,13 +1,19 @@
-"""What a build in a container may use, and what is said when it was not enough."""
+"""What a build in a container may use, what cibuildwheel is told, and what is said when that was not enough."""
 
 import json
-from collections.abc import Callable
+import os
+import shlex
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tomlkit
+from cibuildwheel.frontend import parse_config_settings
+from cibuildwheel.oci_container import OCIContainerEngineConfig
+from cibuildwheel.options import BuildOptions, CommandLineArguments, Options
 
 from tests.fake_docker import FakeDocker, Reply
 from tests.refusals import coded
@@ -15,14 +21,18 @@ from tests.unit.build.conftest import CELL, MACHINE, TARGET, compile_shared_obje
 from tests.wheels import write_wheel
 from wheelmill.build import docker as docker_build
 from wheelmill.build.builder import BuildTask, Compiled
-from wheelmill.build.compiler_cache import BuildPart, CompiledPart, report_hits
-from wheelmill.build.docker import ContainerBuild, ContainerLimits, DockerBuilder, settings_of
+from wheelmill.build.compiler_cache import BuildPart, CompiledPart, CompilerCache, report_hits
+from wheelmill.build.docker import ContainerBuild, ContainerLimits, DockerBuilder, run_cibuildwheel, settings_of
 from wheelmill.build.environment import install_packages
+from wheelmill.build.local import repair_arguments
 from wheelmill.config.load import load_config
+from wheelmill.config.model.files import LockedCommit
+from wheelmill.config.model.package_fields import BuildArguments
 from wheelmill.config.model.package_parts import SystemPackages
 from wheelmill.errors import BuildError, CompileError, ProcessError, UsageError
+from wheelmill.names import PythonVersion
 from wheelmill.plan.targets import BuildTarget
-from wheelmill.system import own_installation
+from wheelmill.system import own_installation, process
 from wheelmill.system.progress import Progress
 
 CONFIG = load_config(own_installation.CONFIG)
@@ -125,9 +135,7 @@ def test_a_pure_wheel_is_refused(compile_in_docker: Compile, cibuildwheel: Cibui
         compile_in_docker()
 
 
-def test_a_part_is_not_repaired_and_knows_where_its_source_lies_in_the_container(
-    compile_in_docker: Compile, cibuildwheel: Cibuildwheel, tmp_path: Path
-) -> None:
+def test_a_part_is_not_repaired(compile_in_docker: Compile, cibuildwheel: Cibuildwheel, tmp_path: Path) -> None:
     (tmp_path / "a.cu").touch()
     cibuildwheel.wheel = tmp_path / WHEEL  # which is not there, as nothing looks at it
     assert compile_in_docker(part=BuildPart(number=2, of=4)) == CompiledPart(ours=0, others=0)
@@ -138,9 +146,7 @@ def test_a_part_is_not_repaired_and_knows_where_its_source_lies_in_the_container
     assert (tmp_path / "workspace" / "compilers" / "units").read_text().splitlines() == ["a.cu"]
 
 
-def test_the_image_is_made_of_both_bases_and_the_newest_compiler_that_this_nvcc_takes(
-    compile_in_docker: Compile, cibuildwheel: Cibuildwheel, docker: FakeDocker
-) -> None:
+def test_the_bases_of_the_image(compile_in_docker: Compile, cibuildwheel: Cibuildwheel, docker: FakeDocker) -> None:
     docker.reply(("image", "inspect", "--format", "{{.Id}}", "wheelmill/build"), Reply(exit_code=1))
     docker.answer("build")
     docker.reply(("image", "inspect", "--format", "{{.Id}}"), Reply("No such image", exit_code=1))
@@ -178,9 +184,7 @@ def test_packages_are_an_own_layer(compile_in_docker: Compile, cibuildwheel: Cib
     assert cibuildwheel.build.image == second[second.index("--tag") + 1] != image
 
 
-def test_a_system_package_that_the_image_cannot_have_is_the_fault_of_its_key(
-    compile_in_docker: Compile, cibuildwheel: Cibuildwheel, docker: FakeDocker
-) -> None:
+def test_an_unknown_system_package(compile_in_docker: Compile, cibuildwheel: Cibuildwheel, docker: FakeDocker) -> None:
     docker.reply(("image", "inspect", "--format", "{{.Id}}"), Reply("No such image", exit_code=1))
     docker.reply(("build",), Reply(), Reply("Error: Unable to find a match: libaio-devel\n", exit_code=1))
     with pytest.raises(
@@ -191,9 +195,7 @@ def test_a_system_package_that_the_image_cannot_have_is_the_fault_of_its_key(
     assert cibuildwheel.build is None
 
 
-def test_the_container_belongs_to_a_run_and_cannot_change_the_packages_nor_reach_a_network(
-    compile_in_docker: Compile, cibuildwheel: Cibuildwheel, tmp_path: Path
-) -> None:
+def test_the_container_is_confined(compile_in_docker: Compile, cibuildwheel: Cibuildwheel, tmp_path: Path) -> None:
     with pytest.raises(BuildError):
         compile_in_docker()
     options = cibuildwheel.create_args
@@ -202,19 +204,15 @@ def test_the_container_belongs_to_a_run_and_cannot_change_the_packages_nor_reach
     assert [word for word in options if word.startswith(("--memory", "--cpus"))] == []
 
 
+def memory(gib: int) -> set[str]:
+    return {f"--memory={gib << 30}", f"--memory-swap={gib << 30}"}
+
+
 @pytest.mark.parametrize(
     ("limits", "jobs", "options"),
     [
-        (
-            ContainerLimits(cpus=64, memory=60 << 30),
-            "30",
-            {f"--memory={60 << 30}", f"--memory-swap={60 << 30}", "--cpus=64"},
-        ),
-        (
-            ContainerLimits(cpus=64, memory=4 << 30),
-            "2",
-            {f"--memory={4 << 30}", f"--memory-swap={4 << 30}", "--cpus=64"},
-        ),
+        (ContainerLimits(cpus=64, memory=60 << 30), "30", {*memory(60), "--cpus=64"}),
+        (ContainerLimits(cpus=64, memory=4 << 30), "2", {*memory(4), "--cpus=64"}),
         (ContainerLimits(cpus=1, network="of-our-own"), "1", {"--cpus=1", "--network=of-our-own"}),
     ],
     ids=["by cores", "by memory", "one"],
@@ -257,9 +255,7 @@ def test_what_cibuildwheel_itself_refuses_is_remembered(
 
 @pytest.mark.parametrize(("memory", "fact"), [(3 << 30, "3.0 GiB"), (None, "memory")])
 @pytest.mark.usefixtures("cibuildwheel")
-def test_a_build_out_of_memory_has_a_hint(
-    memory: int | None, fact: str, compile_in_docker: Compile, docker: FakeDocker
-) -> None:
+def test_a_build_out_of_memory(memory: int | None, fact: str, compile_in_docker: Compile, docker: FakeDocker) -> None:
     docker.answer("events", says="2026-11-21T12:00:00Z container oom c0ffee\n")
     refusal = coded("out-of-memory", fact, "1 compiler", "--memory", "memory_per_job")
     with pytest.raises(BuildError, check=refusal) as failure:
@@ -311,3 +307,181 @@ def test_a_daemon_that_is_lost_while_it_compiles_is_a_build_error(
     monkeypatch.setattr(docker_build, "run_cibuildwheel", lose)
     with pytest.raises(BuildError, check=coded("docker-silent", "Cannot connect")):
         compile_in_docker()
+
+
+IDENTIFIER = f"cp311-manylinux_{MACHINE}"
+IMAGE = "wheelmill/build:0123"
+
+TASK = BuildTask(
+    target=TARGET, source=Path("source"), workspace=Path("workspace"), log=Path("log"), progress=Progress()
+)
+BUILD = ContainerBuild(
+    task=TASK,
+    image=IMAGE,
+    policy="manylinux_2_28",
+    variables={"MAX_JOBS": "2"},
+    cache=CompilerCache(folder=Path("cache"), compilers=Path("compilers")),
+    create_args=["--label=wheelmill=a-run", "--network=none"],
+)
+
+OWN_SETTINGS = """
+[project]
+name = "demo"
+version = "1.0"
+
+[tool.cibuildwheel]
+before-all = "do-not-1"
+before-build = "do-not-2"
+build = "do-not-3"
+skip = "*"
+environment = {DO_NOT = "4"}
+environment-pass = ["GITHUB_TOKEN"]
+repair-wheel-command = "do-not-5"
+test-command = "do-not-6"
+container-engine = {name = "podman", create-args = ["--do-not-7"]}
+
+[tool.cibuildwheel.linux]
+manylinux-x86_64-image = "do-not-8"
+manylinux-aarch64-image = "do-not-8"
+
+[[tool.cibuildwheel.overrides]]
+select = "*"
+before-all = "do-not-9"
+"""
+
+
+def as_read(build: ContainerBuild, folder: Path) -> BuildOptions:
+    """The options that cibuildwheel makes of the settings."""
+    settings = folder / "settings.toml"
+    settings.write_text(tomlkit.dumps(settings_of(build)))
+    arguments = CommandLineArguments.defaults()
+    arguments.config_file, arguments.only, arguments.package_dir = str(settings), IDENTIFIER, folder
+    return Options("linux", arguments, env=dict(build.variables)).build_options(IDENTIFIER)
+
+
+def test_the_wheel_is_built_in_our_image(tmp_path: Path) -> None:
+    assert (as_read(BUILD, tmp_path).manylinux_images or {})[MACHINE] == IMAGE
+
+
+def test_containers_are_created_as_they_are_told_whatever_a_folder_is_called(tmp_path: Path) -> None:
+    arguments = ("--label=wheelmill=a-run", '--volume=/home/some one\'s; "packages", name: x:/opt:ro', "--network=none")
+    engine = as_read(replace(BUILD, create_args=arguments), tmp_path).container_engine
+    assert engine == OCIContainerEngineConfig("docker", create_args=arguments, disable_host_mount=True)
+
+
+def test_nothing_is_installed_for_the_build_nor_tested_and_all_that_compilers_print_is_seen(tmp_path: Path) -> None:
+    options = as_read(BUILD, tmp_path)
+    assert (options.build_frontend.name, options.build_frontend.args) == ("pip", ["--no-build-isolation"])
+    assert (options.before_all, options.before_build) == ("", "")
+    assert (options.test_command, options.audit_command) == ("", [])
+    assert options.build_verbosity == 1
+
+
+def test_the_image_must_have_the_components_of_the_toolkit(tmp_path: Path) -> None:
+    package = replace(TARGET.package, toolkit=("cublas", "nccl"))
+    build = replace(BUILD, task=replace(TASK, target=replace(TARGET, package=package)))
+    command = ["sh", "-c", as_read(build, tmp_path).before_build or ""]
+    message = "error: 'toolkit' of the package names cublas, but the image has no /cuda/include/cublas_v2.h"
+    with pytest.raises(ProcessError) as refusal:
+        process.run(command, env={"CUDA_HOME": "/cuda"})
+    assert refusal.value.tail.strip() == message
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include" / "cublas_v2.h").touch()
+    process.run(command, env={"CUDA_HOME": str(tmp_path)})
+
+
+def test_no_shell_reads_the_variables_of_a_build(tmp_path: Path) -> None:
+    variables = {"TORCH_CUDA_ARCH_LIST": "8.0;12.0+PTX", "ODD": "$HOME `id` \"a\" 'b' \\ # {project}", "EMPTY": ""}
+    before = {"PATH": "/opt/python/cp311-cp311/bin:/usr/bin", "HOME": "/root"}
+    after = as_read(replace(BUILD, variables=variables), tmp_path).environment.as_dictionary(before)
+    assert after == before | variables | {
+        "PATH": "/opt/python/cp311-cp311/bin:/usr/bin:/opt/wheelmill/packages/bin",
+        "PYTHONPATH": "/opt/wheelmill/packages",
+    }
+
+
+def test_settings_for_the_backend_arrive_as_they_are(tmp_path: Path) -> None:
+    settings = (("--fast", "yes"), ("cmake.args", "-DA=1 -DB='x y'"), ("empty", ""))
+    package = replace(TARGET.package, build_args=BuildArguments(isolation=False, config_settings=settings))
+    options = as_read(replace(BUILD, task=replace(TASK, target=replace(TARGET, package=package))), tmp_path)
+    assert parse_config_settings(options.config_settings) == dict(settings)
+
+
+@pytest.mark.parametrize(("policy", "platform"), [("manylinux_2_28", f"manylinux_2_28_{MACHINE}"), ("auto", "auto")])
+def test_auditwheel_in_the_container_leaves_out_what_others_provide(policy: str, platform: str, tmp_path: Path) -> None:
+    cell = BUILD.task.target.cell
+    command = shlex.split(as_read(replace(BUILD, policy=policy), tmp_path).repair_command)
+    assert command[:6] == ["env", "--unset=PYTHONPATH", "auditwheel", "repair", "--plat", platform]
+    assert command[6:-3] == list(repair_arguments(policy, cell)[3:])
+    assert command[-3:] == ["-w", "{dest_dir}", "{wheel}"]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A project with settings of its own for cibuildwheel."""
+    source = tmp_path / "source"
+    (source / "python").mkdir(parents=True)
+    (source / "pyproject.toml").write_text(OWN_SETTINGS)
+    return source
+
+
+def create_container(
+    docker: FakeDocker, source: Path, build: ContainerBuild = BUILD
+) -> tuple[list[str], Mapping[str, str], str]:
+    """Run cibuildwheel until it fails to create a container: with which words, in which environment, and its log."""
+    docker.answer("--version")
+    docker.answer("image", "inspect", says=f"linux/{'amd64' if MACHINE == 'x86_64' else 'arm64'}\n")
+    docker.reply(("create",), Reply("this is enough\n", exit_code=1))
+    log = source.parent / "log"
+    task = replace(build.task, source=source, workspace=source.parent, log=log)
+    with pytest.raises(ProcessError):
+        run_cibuildwheel(replace(build, task=task))
+    (create,), (environment,) = docker.asked("create"), docker.environments("create")
+    assert "this is enough" in log.read_text()
+    return create, environment, log.read_text()
+
+
+HIDDEN = (
+    *("GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "PIP_INDEX_URL", "CIBW_BEFORE_ALL", "CIBW_ENVIRONMENT"),
+    *("CIBW_CONTAINER_ENGINE", "CIBW_ENVIRONMENT_PASS_LINUX", "LDFLAGS"),
+)
+
+
+def test_no_settings_or_secrets_leak(docker: FakeDocker, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in HIDDEN:
+        monkeypatch.setenv(name, "do-not-tell")
+    monkeypatch.setenv("DOCKER_HOST", "unix:///run/user/1000/docker.sock")
+    create, environment, log = create_container(docker, source)
+    assert set(BUILD.create_args) < set(create)
+    assert create[-2:] == [IMAGE, "/bin/bash"]
+    assert f"build_config: {IDENTIFIER}\n" in log
+    assert "do-not" not in log.lower().replace("_", "-")
+    assert "do-not-tell" not in environment.values()
+    assert environment["DOCKER_HOST"] == "unix:///run/user/1000/docker.sock"
+    own = {"MAX_JOBS", "CIBUILDWHEEL", "CIBW_CACHE_PATH", "TMPDIR"}
+    assert set(environment) - set(os.environ) == own - set(os.environ)
+    assert [word for word in create if word.startswith("--env")] == ["--env=CIBUILDWHEEL", "--env=SOURCE_DATE_EPOCH"]
+    assert [word for word in create if "volume" in word or "mount" in word or "privileged" in word] == []
+    assert "--pull=never" in create
+
+
+def test_what_is_built_is_the_subdirectory_and_all_of_the_source_is_copied(docker: FakeDocker, source: Path) -> None:
+    (source / "pyproject.toml").rename(source / "python" / "pyproject.toml")
+    locked = LockedCommit(git="https://git.example/demo", ref="v1", subdirectory="python", commit="0" * 40)
+    build = replace(BUILD, task=replace(TASK, target=replace(TARGET, source=locked)))
+    _create, _environment, log = create_container(docker, source, build)
+    assert f"package_dir: {source / 'python'}\n" in log
+
+
+@pytest.mark.parametrize(
+    ("python", "exit_code", "fact"), [("3.13t", 2, "invalid choice: 'cp313t-manylinux_"), ("3.9", 3, "cp39-manylinux_")]
+)
+@pytest.mark.usefixtures("docker")
+def test_cibuildwheels_refusal_has_its_own_exit_code(python: str, exit_code: int, fact: str, source: Path) -> None:
+    (source / "pyproject.toml").write_text('[project]\nname = "demo"\nversion = "1.0"\nrequires-python = ">=3.10"\n')
+    cell = replace(TARGET.cell, python=PythonVersion.parse(python))
+    task = replace(TASK, target=replace(TARGET, cell=cell), source=source, workspace=source.parent)
+    with pytest.raises(ProcessError) as refusal:
+        run_cibuildwheel(replace(BUILD, task=replace(task, log=source.parent / "log")))
+    assert refusal.value.returncode == exit_code
+    assert fact in refusal.value.tail.strip().splitlines()[-1]

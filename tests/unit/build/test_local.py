@@ -261,9 +261,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     ],
     ids=["apt", "dnf"],
 )
-def test_a_missing_program_has_an_install_line(
-    programs: Mapping[str, str], missing: str, line: str, machine: Machine
-) -> None:
+def test_a_missing_program_has_a_line(programs: Mapping[str, str], missing: str, line: str, machine: Machine) -> None:
     machine(programs)
     with pytest.raises(BuildError, check=coded("system-packages-absent", "system_packages", missing, line)):
         check_system_packages(SYSTEM_PACKAGES_PACKAGE, QUIET)

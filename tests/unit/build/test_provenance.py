@@ -52,9 +52,7 @@ def built(tmp_path: Path) -> BuiltWheel:
         (None, {"torch": None, "torch_abi": None}),
     ],
 )
-def test_a_range_of_torches_is_kept_beside_the_one_torch_of_other_wheels(
-    torch: TorchNeed | None, written: dict[str, object], built: BuiltWheel
-) -> None:
+def test_a_range_of_torches_is_kept(torch: TorchNeed | None, written: dict[str, object], built: BuiltWheel) -> None:
     provenance = replace(built.provenance, cell=replace(built.provenance.cell, torch=torch))
     keep_provenance(replace(built, provenance=provenance))
     cell = json.loads(provenance_path(built.file.path).read_text())["cell"]

@@ -1,5 +1,6 @@
-"""Putting the source of a build in place."""
+"""Putting the source of a build in place, and patching it."""
 
+import difflib
 import hashlib
 import io
 import os
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.git_repositories import Commit, Repository, git, repository
+from tests.programs import needs
 from tests.refusals import coded
 from tests.unit.build.conftest import TARGET, package_in, target_of
 from wheelmill.build.provenance import identity_of, inputs_of
@@ -57,9 +59,7 @@ def test_equal_folders_have_equal_hashes(folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["setup.cfg", "demo"])
-def test_a_link_that_came_after_the_configuration_was_read_is_not_followed(
-    name: str, folder: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_a_link_made_later(name: str, folder: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     target = target_of(folder)
     key = tmp_path_factory.mktemp("home") / "id_ed25519"
     key.write_text("PRIVATE KEY")
@@ -127,9 +127,7 @@ def test_a_source_distribution_in_the_cache_is_unpacked(cache: Path, tmp_path: P
     [(b"PK", b"PK"), (tar_of(SETUP), tar_of(tarfile.TarInfo("demo-1.0/other.py"))), (tar_of(SETUP), None)],
     ids=["no archive", "other bytes", "nowhere"],
 )
-def test_a_source_distribution_that_is_not_what_was_locked_is_a_build_error(
-    locked: bytes, on_disk: bytes | None, cache: Path, tmp_path: Path
-) -> None:
+def test_another_sdist_than_the_locked_one(locked: bytes, on_disk: bytes | None, cache: Path, tmp_path: Path) -> None:
     target = cached(cache, locked)
     (path,) = cache.glob("*/*")
     path.unlink() if on_disk is None else path.write_bytes(on_disk)
@@ -383,3 +381,44 @@ def test_a_link_is_hashed_by_where_it_leads(tmp_path: Path) -> None:
         (folder / "link").symlink_to(goal)
         hashes.add(sha256_of_tree(folder))
     assert len(hashes) == 3
+
+
+@pytest.fixture
+def patched(tmp_path: Path) -> Path:
+    """A source whose one file says which patches it has."""
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / "setup.py").write_text("none\n")
+    return tmp_path / "demo"
+
+
+def patch(path: Path, before: str, after: str) -> Path:
+    """A patch as git writes it, from one content of setup.py to another."""
+    lines = difflib.unified_diff([before], [after], "a/setup.py", "b/setup.py")
+    path.write_text("".join(lines))
+    return path
+
+
+@needs("patch")
+def test_patches_are_applied_in_their_order(patched: Path, tmp_path: Path) -> None:
+    first = patch(tmp_path / "z.patch", "none\n", "first\n")
+    second = patch(tmp_path / "a.patch", "first\n", "second\n")
+    apply_patches(package_in(tmp_path, first, second), patched, log=tmp_path / "log")
+    assert (patched / "setup.py").read_text() == "second\n"
+
+
+@needs("patch")
+def test_a_patch_that_does_not_apply_is_a_build_error_that_names_it(patched: Path, tmp_path: Path) -> None:
+    first = patch(tmp_path / "first.patch", "none\n", "first\n")
+    with pytest.raises(BuildError, check=coded("patch-failed", "first.patch", "demo", "setup.py")):
+        apply_patches(package_in(tmp_path, first, first), patched, log=tmp_path / "log")
+
+
+@needs("patch")
+def test_a_patch_changes_nothing_outside_the_source(patched: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "setup.py"
+    outside.write_text("none\n")
+    lines = difflib.unified_diff(["none\n"], ["changed\n"], "a/../setup.py", "b/../setup.py")
+    (tmp_path / "out.patch").write_text("".join(lines))
+    with pytest.raises(BuildError, check=coded("patch-failed", "out.patch")):
+        apply_patches(package_in(tmp_path, tmp_path / "out.patch"), patched, log=tmp_path / "log")
+    assert outside.read_text() == "none\n"

@@ -46,11 +46,7 @@ def wheels_by_cell(wheels: Sequence[Candidate]) -> dict[Cell, set[str]]:
 
 @pytest.mark.parametrize("project", ["flash-attn", "flash-attn-3"])
 def test_the_chosen_wheel_is_for_the_target(project: str, facts: Compatibility, pytestconfig: pytest.Config) -> None:
-    """Where a combination has none, it is one for an older CUDA of the same major release, or none at all.
-
-    Then only wheels for the same torch are offered: that others are refused is seen where there is one, and takes long.
-    Without ``--nightly`` every 29th combination is tried, which are some of each value.
-    """
+    """A combination without a wheel gets one for an older CUDA of the same major release, or none."""
     wheels = candidates(NAMES, project)
     by_cell = wheels_by_cell(wheels)
     pythons, platforms, torches, cudas = (sorted(set(values)) for values in zip(*by_cell, strict=True))

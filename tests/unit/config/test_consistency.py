@@ -1,13 +1,25 @@
-"""What one file of a configuration promises and another one cannot hold is named where it stands."""
+"""What one file promises and another cannot hold is named where it stands; what follows from facts about CUDA."""
 
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from packaging.version import Version
 
 from wheelmill.config.consistency import contradictions
-from wheelmill.config.load import COMPATIBILITY, FACTS, IMAGES, PACKAGES, SOURCES, facts_json, load_config
+from wheelmill.config.load import (
+    COMPATIBILITY,
+    FACTS,
+    IMAGES,
+    PACKAGES,
+    SOURCES,
+    facts_json,
+    load_compatibility,
+    load_config,
+)
+from wheelmill.names import Architecture
+from wheelmill.system import own_installation
 from wheelmill.system.own_installation import CONFIG
 from wheelmill.wheel.torch_symbols import TABLE
 
@@ -117,3 +129,27 @@ def test_every_contradiction_of_a_folder_is_named_at_once(tmp_path: Path) -> Non
         *("cuda.releases.13.9", "cuda.releases.13.9.driver", "torch.releases.2.15", "pythons.9"),
         *("is older than the files it is made from", "sources.windreamer-flash-attn-3.find_links"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("gpu", "driver"),
+    [
+        ("7.5", None),
+        ("8.6", None),
+        ("8.9", "520.61.05"),
+        ("9.0", "520.61.05"),
+        ("10.0", "570.26"),
+        ("10.3", "575.51.03"),
+        ("11.0", "580.65.06"),
+        ("12.0", "570.26"),
+        ("12.1", "575.51.03"),
+        ("99.0", None),
+    ],
+)
+def test_the_first_driver_for_a_gpu_came_with_the_first_cuda_that_knows_it(gpu: str, driver: str | None) -> None:
+    assert load_compatibility(own_installation.CONFIG).first_driver_for(Architecture.parse(gpu)) == driver
+
+
+def test_every_cuda_names_the_driver_that_came_with_it() -> None:
+    releases = load_compatibility(own_installation.CONFIG).cuda.values()
+    assert all(Version(each.driver or "0") >= Version(each.minimum_driver) for each in releases)

@@ -1,11 +1,12 @@
-"""What a hostile pull request may write into packages.yml is refused, all of it at once."""
+"""What a hostile pull request may write is refused, and each file of tests/data/broken has the faults beside it."""
 
 import cProfile
+import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.refusals import coded, faults_of
+from tests.refusals import check_places, coded, faults_of
 from wheelmill.config.load import load_config
 from wheelmill.errors import ConfigurationError
 
@@ -96,3 +97,20 @@ def test_the_work_grows_as_the_number_of_packages_does(tmp_path: Path) -> None:
             assert len(load_config(tmp_path).packages) == count
         calls[count] = sum(function.callcount for function in profile.getstats())
     assert calls[400] < 4.2 * calls[100]
+
+
+BROKEN = Path(__file__).parents[2] / "data" / "broken"
+FILES = sorted(BROKEN.glob("*.yml"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_fault_is_named(path: Path, tmp_path: Path) -> None:
+    shutil.copy(path, tmp_path / "packages.yml")
+    check_places(
+        faults_of(load_config, tmp_path, check_ranges=True), path.with_suffix(".expected").read_text().splitlines()
+    )
+
+
+def test_there_are_enough_of_them_and_each_has_its_faults_beside_it() -> None:
+    assert len(FILES) >= 40
+    assert {path.stem for path in FILES} == {path.stem for path in BROKEN.glob("*.expected")}

@@ -46,16 +46,13 @@ def test_every_key_and_item_has_a_position(scratch: Path) -> None:
     }
 
 
-def test_a_fault_stands_at_its_key(scratch: Path) -> None:
-    document = read(scratch, "a:\n  b: [x, y]\n")
-    assert document.fault(("a", "b", 1), "no") == "packages.yml:2:10: a.b.1: no"
-
-
-def test_a_fault_of_a_missing_key_stands_at_the_nearest_one_above(scratch: Path) -> None:
-    document = read(scratch, "a:\n  b: x\n")
-    assert document.fault(("a", "c", "d"), "no") == "packages.yml:1:1: a.c.d: no"
-    assert document.fault(("z",), "no") == "packages.yml:1:1: z: no"
-    assert document.fault((), "no") == "packages.yml:1:1: no"
+@pytest.mark.parametrize(
+    ("keys", "place"),
+    [(("a", "b", 1), "2:10: a.b.1"), (("a", "c", "d"), "1:1: a.c.d"), (("z",), "1:1: z"), ((), "1:1")],
+    ids=["its key", "the nearest above", "no key", "the file"],
+)
+def test_a_fault_stands_at_its_key_or_the_nearest_above(scratch: Path, keys: tuple[str, ...], place: str) -> None:
+    assert read(scratch, "a:\n  b: [x, y]\n").fault(keys, "no") == f"packages.yml:{place}: no"
 
 
 def test_quotes_keep_text_from_becoming_anything_else(scratch: Path) -> None:
@@ -103,21 +100,12 @@ def test_a_file_that_is_too_large_is_not_read(scratch: Path) -> None:
     assert faults_of(read_document, scratch) == (f"packages.yml:1:1: larger than {MAX_BYTES} bytes",)
 
 
-def test_a_missing_file_is_a_fault(tmp_path: Path) -> None:
-    (fault,) = faults_of(read_document, tmp_path / "packages.yml")
-    assert fault.startswith("packages.yml:1:1: ")
-    assert str(tmp_path) in fault
-
-
-def test_a_folder_in_the_place_of_the_file_is_a_fault(tmp_path: Path) -> None:
-    (fault,) = faults_of(read_document, tmp_path)
-    assert fault.startswith(f"{tmp_path.name}:1:1: ")
-
-
-def test_a_file_in_the_place_of_the_folder_is_a_fault(scratch: Path) -> None:
-    scratch.write_text("packages: {}\n")
-    (fault,) = faults_of(read_document, scratch / "packages.yml")
-    assert fault.startswith("packages.yml:1:1: ")
+@pytest.mark.parametrize("place", ["packages.yml", ".", "file/packages.yml"], ids=["no file", "a folder", "in a file"])
+def test_a_place_without_a_file_is_a_fault(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").write_text("packages: {}\n")
+    (fault,) = faults_of(read_document, tmp_path / place)
+    assert fault.startswith(f"{(tmp_path / place).name}:1:1: ")
+    assert str((tmp_path / place).parent) in fault
 
 
 @given(text=st.lists(st.sampled_from(PIECES), max_size=12).map(" ".join))

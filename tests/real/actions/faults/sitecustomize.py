@@ -1,7 +1,4 @@
-"""What befalls the Python processes of a run: one is killed, as for want of memory, and none waits long for a host.
-
-Python imports it at its start where ``PYTHONPATH`` has this folder.
-"""
+"""Kill one Python process of a run, as for want of memory, and shorten waits; read where PYTHONPATH has this folder."""
 
 import os
 import signal

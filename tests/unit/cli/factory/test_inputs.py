@@ -54,7 +54,7 @@ def test_what_was_asked_for_is_not_named(tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_without_botocore_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith(("botocore", "wheelmill.release.s3"))]:
+    for name in [name for name in sys.modules if name.startswith(("botocore", "wheelmill.release.s3."))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "botocore", None)  # as if it were not installed
     with pytest.raises(UsageError, check=coded("s3-not-installed", "botocore", "pip install 'wheelmill[s3]'")):

@@ -81,7 +81,6 @@ def test_an_open_cuda_stays_within_what_the_driver_runs(resolved: Resolve) -> No
     names = [name(label="cu130torch2.10"), name(label="cu128torch2.10")]
     target = replace(TARGET, torch=None, cuda=None, driver="550.54.14")
     assert chosen(resolved(names, "demo", target=target)) == names[1]
-
     names = [name(label="cu130torch2.10", platform="win_amd64"), name(label="cu128torch2.10", platform="win_amd64")]
     windows = replace(target, platform=Platform.parse("win_amd64"), libc=None)  # whose drivers have other numbers
     assert chosen(resolved(names, "demo", target=windows)) == names[0]
@@ -134,11 +133,6 @@ def test_a_range_without_a_known_torch_and_one_against_the_option_are_refused(re
         resolved([name()], "torch<1.13", "demo", target=replace(TARGET, torch=None, cuda=None))
     with pytest.raises(UsageError, check=coded("options-conflict", "torch==2.9.*", "2.8")):
         resolved([name()], "torch==2.9.*", "demo")
-
-
-def test_a_torch_without_cuda_takes_no_wheel_for_cuda(resolved: Resolve) -> None:
-    resolution = resolved([name()], "demo", target=replace(TARGET, cuda=None, cpu_only=True))
-    assert chosen(resolution) is None
 
 
 def test_what_one_package_lacks_is_said_while_the_others_are_chosen(resolved: Resolve) -> None:

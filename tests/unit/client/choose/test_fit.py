@@ -65,9 +65,7 @@ def test_wheels_for_certain_gpus_need_one_of_them_where_gpkg_asks_for_none(facts
         (">=2.9", {"torch": None}, True),  # any torch may be installed beside the wheel
     ],
 )
-def test_wheels_of_a_source_for_a_range_of_torch_fit_a_torch_of_it(
-    wanted: str, torch: dict[str, object], *, fits: bool, facts: Compatibility
-) -> None:
+def test_a_torch_range_of_a_source(wanted: str, torch: dict[str, object], *, fits: bool, facts: Compatibility) -> None:
     source = Source(name="a", kind=SourceKind.FIND_LINKS, url="http://a/", torch=SpecifierSet(wanted))
     (candidate,) = candidates(["demo-1.0-cp312-cp312-manylinux_2_28_x86_64.whl"], source=source)
     target = replace(TARGET, **torch)  # type: ignore[arg-type]  # fields of the target

@@ -300,7 +300,6 @@ def calling(symbol: str, folder: Path) -> bytes:
 def test_a_wheel_whose_symbols_the_torch_lacks_is_left_out(site: Site, until_27: bytes) -> None:
     site.add(UNLABELLED, code=until_27)
     resolution = site.resolve()
-
     assert chosen(resolution) is None
     (warning,) = resolution.warnings
     assert warning.startswith(f"left out {UNLABELLED}: torch 2.8 lacks ")

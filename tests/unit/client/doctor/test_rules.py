@@ -91,12 +91,6 @@ def test_a_torch_that_is_not_known_is_no_defect() -> None:
     assert defects_of(environment, flash("2.8.3"), windows={FLASH: WINDOW}) == []
 
 
-def test_an_old_driver_is_found() -> None:
-    (defect,) = defects_of(replace(LINUX, driver="535.104.05"))
-    assert defect.code is DefectCode.DRIVER
-    assert "580.65.06" in defect.detail
-
-
 @pytest.mark.parametrize(
     ("version", "requires", "found"),
     [
@@ -111,11 +105,6 @@ def test_an_old_driver_is_found_without_torch(version: str, requires: tuple[str,
     environment = replace(LINUX, driver="535.104.05", torch=None, cuda=None)
     defects = defects_of(environment, flash(version, *requires))
     assert [defect.detail for defect in defects if defect.code is DefectCode.DRIVER] == found
-
-
-def test_what_is_installed_twice_is_found() -> None:
-    (defect,) = defects_of(LINUX, flash("2.8.3"), flash("2.7.4"))
-    assert defect.code is DefectCode.DUPLICATE
 
 
 def test_what_two_folders_list_in_one_version_is_no_fault() -> None:

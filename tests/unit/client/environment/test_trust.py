@@ -93,33 +93,34 @@ def test_code_in_a_pth_file_or_for_a_missing_module_is_not_run(environment: Path
     assert not ran.exists()
 
 
-@pytest.mark.parametrize("folder", ["evil", ".venv/base", "../clone/evil"])
+def with_home(environment: Path, home: Path, ran: Path) -> Path:
+    """The interpreter of an environment whose base is a script in this folder."""
+    write_program(home / "python3", ran)
+    (environment / "pyvenv.cfg").write_text(f"home = {home}\n")
+    return environment / "bin" / "python"
+
+
+@pytest.mark.parametrize("folder", ["evil", ".venv/base", "../clone/evil", "../evil"])
 def test_a_home_in_the_clone_is_not_started(folder: str, environment: Path, ran: Path) -> None:
-    home = environment.parent / folder
-    write_program(home / "python3", ran)
-    (environment / "pyvenv.cfg").write_text(f"home = {home}\n")
-    with pytest.raises(UsageError, check=coded("python-of-project", environment, home)):
-        environment_of(environment / "bin" / "python")
-    assert not ran.exists()
-
-
-def test_a_home_beside_the_folder_with_the_environment_is_not_started_either(environment: Path, ran: Path) -> None:
     """A clone's environment may lie in one of its folders."""
-    home = environment.parents[1] / "evil"
-    (home.parent / ".git").touch()
-    write_program(home / "python3", ran)
-    (environment / "pyvenv.cfg").write_text(f"home = {home}\n")
-    with pytest.raises(UsageError, check=coded("python-of-project")):
-        environment_of(environment / "bin" / "python")
+    if folder == "../evil":
+        (environment.parents[1] / ".git").touch()
+    home = environment.parent / folder
+    python = with_home(environment, home, ran)
+    with pytest.raises(UsageError, check=coded("python-of-project", environment, home)):
+        environment_of(python)
     assert not ran.exists()
 
 
-def test_a_home_on_the_same_disk_as_the_project_is_started(environment: Path, ran: Path) -> None:
+@pytest.mark.parametrize(("folder", "trusted"), [("../miniforge/bin", False), ("toolchain", True)])
+def test_a_home_on_the_same_disk_or_in_a_trusted_folder_is_started(
+    folder: str, environment: Path, ran: Path, monkeypatch: pytest.MonkeyPatch, *, trusted: bool
+) -> None:
     """As of uv or conda on a scratch disk, or on drive D."""
-    home = environment.parents[1] / "miniforge" / "bin"
-    write_program(home / "python3", ran)
-    (environment / "pyvenv.cfg").write_text(f"home = {home}\n")
-    assert environment_of(environment / "bin" / "python").torch_release == "2.11.0+cu130"
+    python = with_home(environment, environment.parent / folder, ran)
+    if trusted:
+        monkeypatch.setenv("WHEELMILL_TRUST", f"/elsewhere{os.pathsep}{environment.parent}")
+    assert environment_of(python).torch_release == "2.11.0+cu130"
     assert ran.exists()
 
 
@@ -133,19 +134,8 @@ def test_a_linked_or_relative_home_is_refused(environment: Path, ran: Path, monk
     assert not ran.exists()
 
 
-def test_a_home_in_a_trusted_folder_is_started(environment: Path, ran: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    home = environment.parent / "toolchain"
-    write_program(home / "python3", ran)
-    (environment / "pyvenv.cfg").write_text(f"home = {home}\n")
-    monkeypatch.setenv("WHEELMILL_TRUST", f"/elsewhere{os.pathsep}{environment.parent}")
-    assert environment_of(environment / "bin" / "python").torch_release == "2.11.0+cu130"
-    assert ran.exists()
-
-
 @pytest.mark.parametrize("marker", [None, "conda-meta"])
-def test_an_interpreter_in_a_clone_without_pyvenv_cfg_is_not_taken(
-    marker: str | None, environment: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_pyvenv_cfg_in_a_clone(marker: str | None, environment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An active one was chosen by the user."""
     monkeypatch.delenv("UV_PYTHON", raising=False)
     (environment / "pyvenv.cfg").unlink()
@@ -230,9 +220,7 @@ def owner(monkeypatch: pytest.MonkeyPatch) -> dict[Path, int]:
     return owners
 
 
-def test_a_file_of_another_user_is_refused_until_its_folder_is_named(
-    tmp_path: Path, owner: dict[Path, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_of_another_user(tmp_path: Path, owner: dict[Path, int], monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "pyproject.toml"
     path.touch()
     check_trusted(path)

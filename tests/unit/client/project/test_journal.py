@@ -123,9 +123,7 @@ def test_a_change_that_fails_is_undone(error: type[BaseException], project: Path
     assert files_in(state) == []
 
 
-def test_a_file_that_was_not_changed_is_not_touched(
-    tmp_path: Path, state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unchanged_file_is_not_touched(tmp_path: Path, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (file := tmp_path / "pyproject.toml").write_text("")
 
     def refuse(path: Path, _mode: int) -> None:
@@ -184,9 +182,7 @@ def test_an_environment_in_a_folder_that_cannot_be_written(project: Path, monkey
     assert content_of(project) == before
 
 
-def test_an_environment_that_cannot_be_written_is_refused_before_anything_changes(
-    project: Path, state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_read_only_environment_is_refused(project: Path, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(UsageError, check=coded("place-not-writable", "project")), change_in(project):
         raise AssertionError

@@ -248,9 +248,7 @@ def test_tables_leave_no_extra_blank_lines(editor: type[PyprojectEditor], below:
 @pytest.mark.parametrize("editor", [UvPyproject, PoetryPyproject, PdmPyproject, PyprojectEditor])
 @pytest.mark.parametrize("listed", ["dependencies = ['six'] # one\n", "dependencies = [\n  'six',\n]\n"])
 @pytest.mark.parametrize("below", ["", "[build-system]\nrequires = []\n[tool.other]\nkey = 1\n"])
-def test_a_removed_wheel_leaves_no_blank_line(
-    editor: type[PyprojectEditor], listed: str, below: str, tmp_path: Path
-) -> None:
+def test_removal_leaves_no_blank_line(editor: type[PyprojectEditor], listed: str, below: str, tmp_path: Path) -> None:
     path, had = tmp_path / "pyproject.toml", f"[project]\nname = 'x'\nversion = '1'\n{listed}{below}"
     path.write_text(had)
     chosen = resolution(candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl"))
@@ -263,9 +261,7 @@ def test_a_removed_wheel_leaves_no_blank_line(
 @pytest.mark.parametrize(
     ("own", "is_refused"), [("", True), ("[envs.default]\n", False), ("[envs.default]\nskip-install = true\n", True)]
 )
-def test_the_environments_in_hatch_toml_replace_those_in_pyproject_toml(
-    own: str, *, is_refused: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hatch_toml_wins(own: str, *, is_refused: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "hatch").symlink_to("/bin/true")
     monkeypatch.setenv("PATH", str(tmp_path))
     (tmp_path / "pyproject.toml").write_text("[tool.hatch.envs.default]\nskip-install = true\n")

@@ -1,4 +1,4 @@
-"""Pages of every form, asked for once, kept, and asked again whether they changed."""
+"""Pages of every form are kept, asked again whether they changed, and in pieces where GitHub has no time."""
 
 import json
 import sqlite3
@@ -12,11 +12,13 @@ import pytest
 
 from tests.page_server import JSON, Answer, PageServer, links_page
 from tests.unit.client.conftest import chosen, find
+from wheelmill.client.records import LookupOutcome
 from wheelmill.client.sources import pages
 from wheelmill.client.sources.forms import group_links
 from wheelmill.client.sources.pages import PageCache
 from wheelmill.web import json_pages
-from wheelmill.web.pages import Link
+from wheelmill.web.pages import LARGEST, SIZES, Link
+from wheelmill.web.transport import Retries
 
 WHEEL = "demo-1.0.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64.whl"
 OTHER = "demo-1.1.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64.whl"
@@ -53,11 +55,6 @@ def test_a_json_entry_that_cannot_be_read_is_a_warning_and_hides_no_other(server
         f"{server.url}/simple/demo/: files.0.hashes: expected a value",
         f"{server.url}/simple/demo/: files.2: expected `object`, not `int`",
     )
-
-
-def test_a_link_that_is_no_url_is_passed_over(server: PageServer) -> None:
-    server.pages["/wheels/"] = Answer(f'<a href="http://[/{OTHER}">x</a><a href="{WHEEL}">y</a>'.encode())
-    assert chosen(find(f"find-links:{server.url}/wheels/")) == WHEEL
 
 
 @pytest.mark.parametrize("sign", ["@", "&#64;", "&#x40;", "&commat;"])
@@ -192,13 +189,14 @@ def test_an_index_without_the_project_is_no_warning(server: PageServer) -> None:
 @pytest.mark.parametrize(
     "name",
     [
+        f"http://[/{OTHER}",
         "demo-not.a.version!-cp312-cp312-manylinux_2_28_x86_64.whl",
         "demo-2.0.0+cu128torch2.8-cp312-manylinux_2_28_x86_64.whl",
         "demo-2.0.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64-variant.whl",
         "..%2F..%2Fdemo-2.0.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64.whl",
     ],
 )
-def test_names_that_are_no_wheels_are_passed_over(server: PageServer, name: str) -> None:
+def test_links_that_are_no_urls_or_no_wheels_are_passed_over(server: PageServer, name: str) -> None:
     server.pages["/wheels/"] = Answer(f'<a href="{name}">x</a><a href="{WHEEL}">y</a>'.encode())
     assert chosen(find(f"find-links:{server.url}/wheels/")) == WHEEL
 
@@ -289,3 +287,43 @@ def test_what_cannot_be_kept_is_told(tmp_path: Path) -> None:
     with cache:
         cache.keep_fact("key", "content")
     assert "no such table" in cache.warnings[0]
+
+
+NAMES = [f"demo-1.{number}-cp312-cp312-manylinux_2_28_x86_64.whl" for number in range(60)]
+
+
+@pytest.fixture
+def hurried(server: PageServer, monkeypatch: pytest.MonkeyPatch) -> PageServer:
+    """A server of 60 releases, with time for ten from the 31st on."""
+    monkeypatch.setenv("GITHUB_API_URL", server.url)
+    monkeypatch.setattr(Retries, "sleep", lambda *_: None)
+    path = "/repos/a/b/releases"
+    releases = [{"assets": [{"name": name, "browser_download_url": f"https://files.test/{name}"}]} for name in NAMES]
+
+    def page(size: int, number: int) -> Answer:
+        following = f'<{server.url}{path}?per_page={size}&page={number + 1}>; rel="next"'
+        more = {"Link": following} if size * number < len(releases) else {}
+        body = json.dumps(releases[size * (number - 1) : size * number]).encode()
+        return Answer(body, headers={"Content-Type": "application/json"} | more)
+
+    server.pages = {f"{path}?per_page=10&page={number}": page(10, number) for number in range(1, 7)}
+    server.pages |= {f"{path}?per_page=30": page(30, 1), f"{path}?per_page=30&page=2": Answer(status=502)}
+    return server
+
+
+def test_a_page_that_takes_too_long_is_read_in_pieces(hurried: PageServer) -> None:
+    resolution = find("github:a/b")
+    (choice,) = resolution.choices.values()
+    assert choice.candidate.filename == NAMES[-1]
+    assert list(dict.fromkeys(path.partition("?")[2] for path, _ in hurried.asked)) == [
+        "per_page=30",
+        "per_page=30&page=2",
+        *(f"per_page=10&page={number}" for number in (4, 5, 6)),
+    ]
+
+
+def test_what_is_too_long_in_any_size_is_no_answer(hurried: PageServer) -> None:
+    sizes = (f"per_page={size}{'&page=1' * (size < LARGEST)}" for size in SIZES)
+    hurried.pages = {f"/repos/a/b/releases?{size}": Answer(status=504) for size in sizes}
+    resolution = find("github:a/b")
+    assert [each.outcome for each in resolution.sources] == [LookupOutcome.UNREACHABLE]

@@ -45,6 +45,7 @@ packages:
 # Behind all.
 defaults: {python: ">=3.11"}
 """
+STATE_SPACE = '\n  # state space\n  three:\n    versions:\n      - "3.0"\n'
 
 
 @pytest.mark.parametrize(
@@ -52,14 +53,7 @@ defaults: {python: ">=3.11"}
     [
         (("one", "two", "three"), ()),
         (("two", "three"), ("  # attention\n", "  one:\n", '    versions: ["1.0"]   # the first\n')),
-        (
-            ("one",),
-            (
-                '  Two: {versions: ["2.0"]} # on one line\n',
-                "\n  # state space\n  three:\n",
-                '    versions:\n      - "3.0"\n',
-            ),
-        ),
+        (("one",), ('  Two: {versions: ["2.0"]} # on one line\n', STATE_SPACE)),
     ],
 )
 def test_the_entries_that_stay_are_unchanged(tmp_path: Path, kept: tuple[str, ...], removed: tuple[str, ...]) -> None:
@@ -78,36 +72,33 @@ def test_entries_that_cannot_be_taken_out_leave_the_file_as_it_was(tmp_path: Pat
     assert path.read_text() == text
 
 
+def amended(folder: Path, text: str, changes: dict[KeyPath, Any]) -> str:
+    """A file of this text after changes."""
+    (folder / "facts.yml").write_text(text)
+    amend(folder / "facts.yml", changes)
+    return (folder / "facts.yml").read_text()
+
+
 @pytest.mark.parametrize(
     ("key_path", "value", "line", "changed"),
     [
         (("checked",), "2026-11-28", "checked: 2026-11-21   # a date", "checked: 2026-11-28   # a date"),
         (("releases", "2.9", "release"), "2.9.1", '    release: "2.9.0"', '    release: "2.9.1"'),
-        (
-            ("releases", "2.9", "python"),
-            ["3.12"],
-            '    python: ["3.10",   "3.11"]   # without 3.12',
-            '    python: ["3.12"]   # without 3.12',
-        ),
-        (
-            ("releases", "2.10", "python"),
-            ["3.10", "3.14t"],
-            '  "2.10":  {release: "2.10.0", python: ["3.10"]} # on one line',
-            '  "2.10":  {release: "2.10.0", python: ["3.10", "3.14t"]} # on one line',
-        ),
+        (("releases", "2.9", "python"), ["3.12"], '["3.10",   "3.11"]   # without 3.12', '["3.12"]   # without 3.12'),
+        (("releases", "2.10", "python"), ["3.10", "3.14t"], '["3.10"]} # on one', '["3.10", "3.14t"]} # on one'),
     ],
 )
 def test_a_value_changes_alone(tmp_path: Path, key_path: KeyPath, value: Any, line: str, changed: str) -> None:
-    path = tmp_path / "facts.yml"
-    path.write_text(TEXT)
-    amend(path, {key_path: value})
-    assert path.read_text() == TEXT.replace(line, changed)
+    assert TEXT.count(line) == 1
+    assert amended(tmp_path, TEXT, {key_path: value}) == TEXT.replace(line, changed)
 
 
 def test_new_keys_follow_the_last_of_their_mapping(tmp_path: Path) -> None:
-    path = tmp_path / "facts.yml"
-    path.write_text(TEXT)
-    amend(path, {("checked",): "2026-11-28", ("releases", "2.11"): NEW, ("releases", "2.12"): {"release": "2.12.0"}})
+    changes: dict[KeyPath, Any] = {
+        ("checked",): "2026-11-28",
+        ("releases", "2.11"): NEW,
+        ("releases", "2.12"): {"release": "2.12.0"},
+    }
     added = """\
   "2.11":
     release: "2.11.0"
@@ -116,49 +107,37 @@ def test_new_keys_follow_the_last_of_their_mapping(tmp_path: Path) -> None:
   "2.12":
     release: "2.12.0"
 """
-    assert path.read_text() == TEXT.replace("11-21", "11-28").replace("# on one line\n", f"# on one line\n{added}")
+    expected = TEXT.replace("11-21", "11-28").replace("# on one line\n", f"# on one line\n{added}")
+    assert amended(tmp_path, TEXT, changes) == expected
 
 
-def test_a_file_may_end_without_a_newline(tmp_path: Path) -> None:
-    path = tmp_path / "facts.yml"
-    path.write_text("releases:\n    a: {b: c}")
-    amend(path, {("releases", "d"): {"e": "f"}})
-    assert path.read_text() == 'releases:\n    a: {b: c}\n    "d":\n      e: "f"'
+LIST_BELOW = "a:\n  b:\n    - {c: d} # 1\n    - e # 2\n"
+SECONDS: dict[KeyPath, Any] = {("a", "seconds"): Unquoted("280")}
 
 
 @pytest.mark.parametrize(
-    ("text", "amended"),
+    ("text", "changes", "expected"),
     [
-        ("a:\n  b: c # 1\n\n# end\n", "a:\n  b: c # 1\n  seconds: 280\n\n# end\n"),
         (
-            "a:\n  b:\n    - {c: d} # 1\n    - e # 2\n\n# end\nf: g\n",
-            "a:\n  b:\n    - {c: d} # 1\n    - e # 2\n  seconds: 280\n\n# end\nf: g\n",
+            "releases:\n    a: {b: c}",
+            {("releases", "d"): {"e": "f"}},
+            'releases:\n    a: {b: c}\n    "d":\n      e: "f"',
         ),
-        ("a: {b: c} # 1\n", "a: {b: c, seconds: 280} # 1\n"),
-        ("a: # 0\n  seconds: 7 # 1\n  b: c\n", "a: # 0\n  seconds: 280 # 1\n  b: c\n"),
+        ("a:\n  b: c # 1\n\n# end\n", SECONDS, "a:\n  b: c # 1\n  seconds: 280\n\n# end\n"),
+        (f"{LIST_BELOW}\n# end\nf: g\n", SECONDS, f"{LIST_BELOW}  seconds: 280\n\n# end\nf: g\n"),
+        ("a: {b: c} # 1\n", SECONDS, "a: {b: c, seconds: 280} # 1\n"),
+        ("a: # 0\n  seconds: 7 # 1\n  b: c\n", SECONDS, "a: # 0\n  seconds: 280 # 1\n  b: c\n"),
+        ("a: {} # none\nb: c\n", {("a", "d"): {"e": "f"}}, 'a:\n  "d":\n    e: "f" # none\nb: c\n'),
+        ("a:\n  b: {}\n", {("a", "b", "c"): {"e": "f"}}, 'a:\n  b:\n    "c":\n      e: "f"\n'),
+        ("a: {}", {("a", key): {"e": "f"} for key in "bc"}, 'a:\n  "b":\n    e: "f"\n  "c":\n    e: "f"'),
     ],
-    ids=["below", "below a list", "in brackets", "in its place"],
-)
-def test_a_key_with_one_value_is_added_or_replaced(tmp_path: Path, text: str, amended: str) -> None:
-    path = tmp_path / "facts.yml"
-    path.write_text(text)
-    amend(path, {("a", "seconds"): Unquoted("280")})
-    assert path.read_text() == amended
-
-
-@pytest.mark.parametrize(
-    ("text", "keys", "amended"),
-    [
-        ("a: {} # none\nb: c\n", [("a", "d")], 'a:\n  "d":\n    e: "f" # none\nb: c\n'),
-        ("a:\n  b: {}\n", [("a", "b", "c")], 'a:\n  b:\n    "c":\n      e: "f"\n'),
-        ("a: {}", [("a", "b"), ("a", "c")], 'a:\n  "b":\n    e: "f"\n  "c":\n    e: "f"'),
+    ids=[
+        *("no newline at the end", "below", "below a list", "in brackets", "in its place"),
+        *("into nothing", "into nothing below", "two into nothing"),
     ],
 )
-def test_an_empty_mapping_gets_its_first_keys(tmp_path: Path, text: str, keys: list[KeyPath], amended: str) -> None:
-    path = tmp_path / "facts.yml"
-    path.write_text(text)
-    amend(path, {key_path: {"e": "f"} for key_path in keys})
-    assert path.read_text() == amended
+def test_a_key_is_added_or_replaced(tmp_path: Path, text: str, changes: dict[KeyPath, Any], expected: str) -> None:
+    assert amended(tmp_path, text, changes) == expected
 
 
 @pytest.mark.parametrize(
@@ -218,6 +197,7 @@ def test_a_package_changes_with_its_entry_its_lock_and_what_it_names_and_with_no
     assert changed_since(load_config(folder), "HEAD") == {"one", "two", "three", "four", "five", "seven"}
 
 
+ALL_BUT_SIX = {"one", "two", "three", "four", "five"}
 OWN_ARGUMENTS = PACKAGES.replace('six: {versions: ["1.0"]', 'six: {versions: ["1.0"], build_args: ""')
 
 
@@ -226,15 +206,11 @@ OWN_ARGUMENTS = PACKAGES.replace('six: {versions: ["1.0"]', 'six: {versions: ["1
     [
         (PACKAGES, OWN_ARGUMENTS, set()),
         (PACKAGES, PACKAGES + 'defaults: {build_args: ""}\n', set()),
-        (
-            OWN_ARGUMENTS,
-            OWN_ARGUMENTS + 'defaults: {build_args: "--no-build-isolation"}\n',
-            {"one", "two", "three", "four", "five"},
-        ),
+        (OWN_ARGUMENTS, OWN_ARGUMENTS + 'defaults: {build_args: "--no-build-isolation"}\n', ALL_BUT_SIX),
         (
             PACKAGES.replace("six: {", 'six: {architectures: ["9.0"], ') + 'defaults: {architectures: ["8.0"]}\n',
             PACKAGES + 'defaults: {architectures: ["9.0"]}\n',
-            {"one", "two", "three", "four", "five"},
+            ALL_BUT_SIX,
         ),
         (PACKAGES + 'defaults: {python: ">=3.11"}\n', PACKAGES + 'defaults: {python: ">=3.12"}\n', set()),
         (PACKAGES + "defaults: [a, list]\n", PACKAGES, set()),

@@ -1,5 +1,6 @@
-"""What file names and METADATA on an index tell of torch."""
+"""What file names, METADATA and libraries of torch's wheels on an index tell."""
 
+import datetime as dt
 import hashlib
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,20 +13,28 @@ from packaging.version import Version
 
 from tests.git_repositories import Commit, repository
 from tests.refusals import coded
+from tests.shared_objects import compiled
+from tests.simple_server import Answer, Server, serving
 from tests.torch_index import write_torch_index
 from tests.unit.plan.examples import ARM, CUDA_12, CUDA_13, FACTS, TORCH_9, TORCH_11, X86
+from tests.wheels import write_wheel
+from wheelmill.config.load import load_compatibility
 from wheelmill.config.maintenance.published import (
     PublishedTorch,
     candidates_among,
     own_builds,
     published_torch,
+    read_symbols,
+    stale_torches,
     with_pythons,
 )
-from wheelmill.config.model.compatibility import TorchFacts
-from wheelmill.errors import IntegrityError, NetworkError
+from wheelmill.config.model.compatibility import Compatibility, TorchFacts
+from wheelmill.errors import IntegrityError, NetworkError, UnreadableError, UsageError
 from wheelmill.index.serve import serve_folder
 from wheelmill.names import CudaVersion, PythonVersion, TorchVersion, project_version
+from wheelmill.system import own_installation
 from wheelmill.web.client import Web
+from wheelmill.wheel.torch_symbols import MachineLibraries, TorchSymbols
 
 T210, T211 = TorchVersion(2, 10), TorchVersion(2, 11)
 WHEEL = "torch-2.11.0-cp312-cp312-manylinux_2_28_x86_64.whl"
@@ -96,10 +105,7 @@ def test_a_yanked_release_does_not_count(index: Path) -> None:
     ("requirement", "cuda"),
     [
         ('nvidia-cuda-runtime-cu11 (==11.7.99) ; platform_system == "Linux" and platform_machine == "x86_64"', (11, 7)),
-        (
-            'nvidia-cuda-runtime-cu12 (==12.1.105) ; platform_system == "Linux" and platform_machine == "x86_64"',
-            (12, 1),
-        ),
+        ('nvidia-cuda-runtime-cu12 (==12.1.5) ; platform_system == "Linux" and platform_machine == "x86_64"', (12, 1)),
         ("nvidia-cuda-runtime-cu12==12.8.90; platform_system == 'Linux' and platform_machine == 'x86_64'", (12, 8)),
         ("nvidia-cuda-runtime==13.0.96; platform_system == 'Linux'", (13, 0)),
         ("cuda-toolkit[cublas,cudart,nvrtc]==13.2.1; sys_platform == 'linux'", (13, 2)),
@@ -247,3 +253,127 @@ def test_of_the_pythons_of_the_file_those_that_nobody_has_go(template: str, tmp_
     assert with_pythons(published, known, builds).python == {X86: {PY_12, PY_13}}
     assert with_pythons(published, known, {}).python == {X86: {PY_12}}
     assert with_pythons(published, known, None).python == {X86: known[X86]}
+
+
+TODAY, LATER = dt.date(2026, 11, 22), dt.date(2026, 12, 24)
+NAME = "torch-{}-cp312-cp312-manylinux_2_28_x86_64.whl"
+
+
+@pytest.fixture
+def torch_index(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """The index that this machine is set to, without a project."""
+    with serving(Server()) as server:
+        monkeypatch.setenv("UV_DEFAULT_INDEX", f"{server.url}/simple/")
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        yield server
+
+
+@pytest.fixture
+def facts() -> Compatibility:
+    """Of torch 2.10 and 2.11."""
+    known = load_compatibility(own_installation.CONFIG)
+    releases = {torch: known.torch[torch] for torch in (TorchVersion(2, 10), TorchVersion(2, 11))}
+    return replace(known, torch=replace(known.torch, releases=releases))
+
+
+def offer(torch_index: Server, folder: Path, *, requires: str = "filelock", **libraries: str) -> None:
+    """Put a wheel of torch on the index for each release: ``r2_11_0="_ZN2at1aEv"`` is what it exports."""
+    names = []
+    for number, (release, symbol) in enumerate(libraries.items()):
+        code = compiled(folder / f"{number}.so", f"void {symbol}(void) {{}}").read_bytes()
+        name = NAME.format(release.removeprefix("r").replace("_", "."))
+        metadata = f"Metadata-Version: 2.1\nName: torch\nVersion: {name.split('-')[1]}\nRequires-Dist: {requires}\n"
+        files = {"torch/lib/libtorch_cpu.so": code, "torch/bin/tool": b"\x7fELF"}
+        wheel = write_wheel(folder / name, metadata=metadata, files=files)
+        torch_index.html[f"/files/{name}"] = Answer(content=wheel.read_bytes())
+        names.append(name)
+    links = "".join(f'<a href="/files/{name}">{name}</a>' for name in names)
+    torch_index.html["/simple/torch/"] = Answer(content=f"<!DOCTYPE html>{links}".encode(), content_type="text/html")
+
+
+def offer_nvidia(torch_index: Server, folder: Path) -> None:
+    """Let torch require cuBLAS through ``cuda-toolkit``, and put wheels of both on the index."""
+    wheels = {
+        "cuda-toolkit": write_wheel(
+            folder / "cuda_toolkit-13.0.2-py3-none-any.whl",
+            metadata="Metadata-Version: 2.1\nName: cuda-toolkit\nVersion: 13.0.2\n"
+            'Requires-Dist: nvidia-cublas==13.*; extra == "cublas"\nRequires-Dist: nvidia-nvjpeg; extra == "nvjpeg"\n',
+            files={},
+        ),
+        "nvidia-cublas": write_wheel(
+            folder / "nvidia_cublas-13.1.0-py3-none-manylinux_2_27_x86_64.whl",
+            metadata="Metadata-Version: 2.1\nName: nvidia-cublas\nVersion: 13.1.0\n",
+            files={"nvidia/cu13/lib/libcublas.so.13": b"", "nvidia/cu13/include/cublas.h": b""},
+        ),
+    }
+    for project, wheel in wheels.items():
+        torch_index.html[f"/files/{wheel.name}"] = Answer(content=wheel.read_bytes())
+        link = f'<!DOCTYPE html><a href="/files/{wheel.name}">{wheel.name}</a>'
+        torch_index.html[f"/simple/{project}/"] = Answer(content=link.encode(), content_type="text/html")
+
+
+def read(facts: Compatibility, table: TorchSymbols | None = None, *, today: dt.date = TODAY) -> TorchSymbols:
+    found = read_symbols(facts, table, today=today, tell=lambda _: None)
+    assert found is not None
+    return found
+
+
+def test_the_libraries_of_each_torch_are_read(torch_index: Server, facts: Compatibility, tmp_path: Path) -> None:
+    offer(torch_index, tmp_path, r2_10_0="_ZN2at1aEv", r2_11_0="_ZN2at1bEv")
+    table = read(facts)
+    assert {name: bits for name, (bits, _) in table.places.items()} == {"_ZN2at1aEv": 1, "_ZN2at1bEv": 2}
+    assert [build.wheel for build in table.summary.builds] == [NAME.format("2.10.0"), NAME.format("2.11.0")]
+    assert table.summary.checked == "2026-11-22"
+    assert stale_torches(facts, table.summary) == []
+    assert [build.libraries for build in table.summary.builds] == [
+        (MachineLibraries(machine="x86_64", names=("libtorch_cpu.so",)),)
+    ] * 2
+
+
+def test_libraries_of_nvidia_are_those_of_required_wheels(
+    torch_index: Server, facts: Compatibility, tmp_path: Path
+) -> None:
+    offer(torch_index, tmp_path, r2_10_0="_ZN2at1aEv", r2_11_0="_ZN2at1bEv", requires="cuda-toolkit[cublas]==13.0.2")
+    offer_nvidia(torch_index, tmp_path)
+    assert [build.nvidia for build in read(facts).summary.builds] == [("libcublas.so.13",)] * 2
+
+
+def test_what_is_current_is_not_read_again(torch_index: Server, facts: Compatibility, tmp_path: Path) -> None:
+    offer(torch_index, tmp_path, r2_10_0="_ZN2at1aEv", r2_11_0="_ZN2at1bEv")
+    table = read(facts)
+    torch_index.asked.clear()
+    assert read(facts, table, today=LATER) == table
+    assert torch_index.asked == []
+
+
+def test_a_new_torch_joins_those_that_are_known(torch_index: Server, facts: Compatibility, tmp_path: Path) -> None:
+    offer(torch_index, tmp_path, r2_10_0="_ZN2at1aEv")
+    table = read(facts)
+    assert stale_torches(facts, table.summary) == [TorchVersion(2, 11)]
+    offer(torch_index, tmp_path, r2_10_0="_ZN2at1zEv", r2_11_0="_ZN2at1aEv")
+    newer = read(facts, table, today=LATER)
+    assert {name: bits for name, (bits, _) in newer.places.items()} == {"_ZN2at1aEv": 0b11}
+    assert newer.summary.checked == "2026-12-24"
+
+
+def test_a_torch_that_the_index_lacks_is_told(torch_index: Server, facts: Compatibility, tmp_path: Path) -> None:
+    offer(torch_index, tmp_path, r2_10_0="_ZN2at1aEv", r2_11_1="_ZN2at1bEv")
+    told: list[str] = []
+    read_symbols(facts, None, today=TODAY, tell=told.append)
+    assert told[1] == "torch 2.11: the index has no wheel of 2.11.0 for linux_x86_64"
+
+
+def test_an_index_without_torch_is_told(torch_index: Server, facts: Compatibility) -> None:
+    assert torch_index.html == {}
+    with pytest.raises(UsageError, check=coded("torch-not-in-index", "torch")):
+        read(facts)
+
+
+def test_a_wheel_without_libraries_is_refused(torch_index: Server, facts: Compatibility, tmp_path: Path) -> None:
+    offer(torch_index, tmp_path, r2_10_0="_ZN2at1aEv")
+    name = NAME.format("2.10.0")
+    torch_index.html[f"/files/{name}"] = Answer(
+        content=write_wheel(tmp_path / name, files={"torch/a.py": b""}).read_bytes()
+    )
+    with pytest.raises(UnreadableError, check=coded("torch-without-libraries")):
+        read(facts)
